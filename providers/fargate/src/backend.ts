@@ -31,7 +31,7 @@ import { backendLimits } from "./backend-limits.ts";
 import type { FargateConfig } from "./config/schema.ts";
 import { TaskUpkeep } from "./lifecycle/task-upkeep.ts";
 import { describeNode } from "./node/describe-node.ts";
-import type { TaskMemory } from "./status/container-state.ts";
+import type { TaskMemory } from "./status/task-memory.ts";
 import { observeTask } from "./status/observe-task.ts";
 import { ownStopReason } from "./status/stop-cause.ts";
 import { DefinitionRegistry } from "./task-definitions/definition-registry.ts";

@@ -6,7 +6,7 @@ import { backendLimits } from "./backend-limits.ts";
 import { FargateBackend } from "./backend.ts";
 import { fargateConfigSchema, type FargateConfig } from "./config/schema.ts";
 import { reasons } from "./reasons.ts";
-import type { TaskMemory } from "./status/container-state.ts";
+import type { TaskMemory } from "./status/task-memory.ts";
 import { policyAnnotations } from "./task/annotations.ts";
 import { policyVolumes } from "./task/efs-volumes.ts";
 import { podRef } from "@virtual-kubelet/core";

@@ -1,37 +1,11 @@
 import type { Container, ContainerStatus, DeepReadonly } from "@virtual-kubelet/core";
 import type { EcsContainer, EcsTask } from "../aws/ecs-objects.ts";
+import { containerIdOf, type TaskMemory } from "./task-memory.ts";
 import { isPullError } from "./stop-cause.ts";
-
-/** Facts that ECS does not keep. */
-export interface TaskMemory {
-  /** Id of each container's last run. */
-  readonly runtimeIds: Readonly<Record<string, string>>;
-  /** Restarts that ECS has made in this task, as far as they were seen. */
-  readonly restarts: Readonly<Record<string, number>>;
-  /** Time at which each container was first seen to have ended, RFC 3339. */
-  readonly endedAt: Readonly<Record<string, string>>;
-}
-
-/** Memory of a task that was not seen before. */
-export const noMemory: TaskMemory = { runtimeIds: {}, restarts: {}, endedAt: {} };
 
 /** Exit code of a container whose code is not known, and of one that could not be started; as a kubelet's. */
 const unknownExitCode = 137;
 const startErrorExitCode = 128;
-
-/** Returns the memory after an observation. Pure. */
-export function remember({ containers, executionStoppedAt }: EcsTask, memory: TaskMemory, nowMs: number): TaskMemory {
-  const runtimeIds: Record<string, string> = { ...memory.runtimeIds };
-  const restarts: Record<string, number> = { ...memory.restarts };
-  const endedAt: Record<string, string> = {};
-  for (const { name, runtimeId, lastStatus } of containers) {
-    const known = runtimeIds[name];
-    if (runtimeId !== undefined) runtimeIds[name] = runtimeId;
-    if (runtimeId !== undefined && known !== undefined && known !== runtimeId) restarts[name] = (restarts[name] ?? 0) + 1;
-    if (lastStatus === "STOPPED") endedAt[name] = memory.endedAt[name] ?? executionStoppedAt ?? new Date(nowMs).toISOString();
-  }
-  return { runtimeIds, restarts, endedAt };
-}
 
 /** Translates the state of a container. Pure. */
 export function containerStatusOf(
@@ -48,8 +22,8 @@ export function containerStatusOf(
     name: container.name,
     image,
     imageID: found?.imageDigest === undefined ? "" : `${image}@${found.imageDigest}`,
-    ...(found?.runtimeId !== undefined && { containerID: `ecs://${found.runtimeId}` }),
-    restartCount: memory.restarts[container.name] ?? 0,
+    ...(found?.runtimeId !== undefined && { containerID: containerIdOf(found.runtimeId) }),
+    restartCount: memory[container.name]?.restarts ?? 0,
     ready: isInit ? hasSucceeded : isRunning && (!container.readinessProbe?.exec || isHealthy),
     started: isRunning && (!container.startupProbe?.exec || isHealthy),
     state,
@@ -58,8 +32,10 @@ export function containerStatusOf(
 
 function stateOf(found: EcsContainer | undefined, task: EcsTask, memory: TaskMemory): NonNullable<ContainerStatus["state"]> {
   switch (found?.lastStatus) {
-    case "RUNNING":
-      return { running: { ...(task.startedAt !== undefined && { startedAt: task.startedAt }) } };
+    case "RUNNING": {
+      const startedAt = memory[found.name]?.startedAt;
+      return startedAt === undefined ? { waiting: waitingOf(task) } : { running: { startedAt } };
+    }
     case "STOPPED":
       return stoppedState(found, task, memory);
     default:
@@ -71,15 +47,18 @@ function stoppedState(found: EcsContainer, task: EcsTask, memory: TaskMemory): N
   const { exitCode, reason } = found;
   const pullError = [reason, task.stoppedReason].find(isPullError);
   if (exitCode === undefined && pullError !== undefined) return { waiting: { reason: "ErrImagePull", message: pullError } };
-  const wasStarted = found.runtimeId !== undefined && task.startedAt !== undefined;
-  const finishedAt = task.executionStoppedAt ?? memory.endedAt[found.name] ?? task.stoppedAt;
+  const startedAt = memory[found.name]?.startedAt ?? task.startedAt;
+  const finishedAt = memory[found.name]?.endedAt ?? task.executionStoppedAt ?? task.stoppedAt;
+  const wasStarted = found.runtimeId !== undefined && startedAt !== undefined;
+  // A container may end before its task has started.
+  const isBeforeEnd = finishedAt === undefined || Date.parse(startedAt ?? "") <= Date.parse(finishedAt);
   return {
     terminated: {
       exitCode: exitCode ?? (wasStarted ? unknownExitCode : startErrorExitCode),
       reason: terminatedReason(found, wasStarted),
       ...messageOf(found, task),
-      ...(found.runtimeId !== undefined && { containerID: `ecs://${found.runtimeId}` }),
-      ...(wasStarted && { startedAt: task.startedAt }),
+      ...(found.runtimeId !== undefined && { containerID: containerIdOf(found.runtimeId) }),
+      ...(wasStarted && isBeforeEnd && { startedAt }),
       ...(finishedAt !== undefined && { finishedAt }),
     },
   };

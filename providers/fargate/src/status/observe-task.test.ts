@@ -1,10 +1,10 @@
-import type { Pod } from "@virtual-kubelet/core";
+import type { ContainerStatus, Pod } from "@virtual-kubelet/core";
 import type { Observation } from "@virtual-kubelet/remote-pods";
 import { describe, expect, test } from "vitest";
 import type { EcsTask } from "../aws/ecs-objects.ts";
 import { identity, podOf } from "../test-support/pods.ts";
 import { ended, running, taskWith } from "../test-support/tasks.ts";
-import type { TaskMemory } from "./container-state.ts";
+import type { TaskMemory } from "./task-memory.ts";
 import { observeTask } from "./observe-task.ts";
 import { ownStopReason, type OwnStop } from "./stop-cause.ts";
 
@@ -21,10 +21,22 @@ function observe(
     memory,
     isEnding = false,
     isGone = false,
-  }: { spec?: Spec; memory?: TaskMemory; isEnding?: boolean; isGone?: boolean } = {},
+    status,
+  }: { spec?: Spec; memory?: TaskMemory; isEnding?: boolean; isGone?: boolean; status?: Pod["status"] } = {},
 ): Observation<TaskMemory> {
-  return observeTask(task, { identity, pod: isGone ? undefined : podOf(spec), memory, nowMs, isEnding });
+  const pod = { ...podOf(spec), ...(status && { status }) };
+  return observeTask(task, { identity, pod: isGone ? undefined : pod, memory, nowMs, isEnding });
 }
+
+const containerStatusWith = (name: string, state: ContainerStatus["state"]): ContainerStatus => ({
+  name,
+  image: "i",
+  imageID: "",
+  containerID: `ecs://run-${name}`,
+  ready: false,
+  restartCount: 0,
+  ...(state && { state }),
+});
 
 const stopped = (changes: Partial<EcsTask>, ...containers: Parameters<typeof taskWith>[1][]): EcsTask =>
   taskWith({ lastStatus: "STOPPED", desiredStatus: "STOPPED", executionStoppedAt: "2026-11-21T10:04:00.000Z", ...changes }, ...containers);
@@ -52,6 +64,51 @@ describe("a task that starts", () => {
     expect(status.phase).toBe("Pending");
     expect(status.initContainerStatuses?.[0]).toMatchObject({ name: "setup", ready: false, state: { running: {} } });
     expect(status.containerStatuses?.[0]?.state?.waiting?.reason).toBe("PodInitializing");
+  });
+});
+
+describe("a container that runs before its task does", () => {
+  const starting = taskWith({ lastStatus: "ACTIVATING", startedAt: undefined }, running("main"));
+  const startedAt = "2026-11-21T10:05:00.000Z";
+
+  test("waits for the task, which tells when it has started", () => {
+    const { progress, status, memory } = observe(starting);
+
+    expect({ progress, phase: status.phase }).toEqual({ progress: "starting", phase: "Pending" });
+    expect(status.containerStatuses?.[0]).toMatchObject({
+      ready: false,
+      state: { waiting: { reason: "ContainerCreating", message: "the task is ACTIVATING" } },
+    });
+    expect(observe(taskWith({}, running("main")), { memory }).status.containerStatuses?.[0]?.state).toEqual({
+      running: { startedAt: "2026-11-21T10:00:30.000Z" },
+    });
+  });
+
+  const setup = { name: "setup", image: "i" };
+  test.each([
+    ["an init container", setup],
+    ["a sidecar", { ...setup, restartPolicy: "Always" }],
+  ])("runs since it was first seen, if it is %s", (_what, container) => {
+    const spec: Spec = { initContainers: [container], containers: [main] };
+    const { status, memory } = observe(taskWith({ lastStatus: "PENDING", startedAt: undefined }, running("setup")), { spec });
+    const later = observe(taskWith({}, running("setup"), running("main")), { spec, memory });
+
+    expect(status.initContainerStatuses?.[0]?.state).toEqual({ running: { startedAt } });
+    expect(later.status.initContainerStatuses?.[0]?.state).toEqual({ running: { startedAt } });
+    expect(later.status.containerStatuses?.[0]?.state).toEqual({ running: { startedAt: "2026-11-21T10:00:30.000Z" } });
+  });
+
+  test("keeps the time that was reported to Kubernetes when the program has started again", () => {
+    const spec: Spec = { initContainers: [{ ...setup, restartPolicy: "Always" }], containers: [main] };
+    const reported = "2026-11-21T10:00:20Z";
+    const status = { initContainerStatuses: [containerStatusWith("setup", { running: { startedAt: reported } })] };
+    const task = taskWith({}, running("setup"), running("main"));
+
+    expect(observe(task, { spec, status }).status.initContainerStatuses?.[0]?.state?.running?.startedAt).toBe(reported);
+    const otherRun = taskWith({}, running("setup", { runtimeId: "another" }), running("main"));
+    expect(observe(otherRun, { spec, status }).status.initContainerStatuses?.[0]?.state?.running?.startedAt).toBe(
+      "2026-11-21T10:00:30.000Z",
+    );
   });
 });
 
@@ -125,11 +182,42 @@ describe("a task that runs", () => {
     });
   });
 
+  test("and the time that was reported to Kubernetes, if the program has forgotten its own", () => {
+    const finishedAt = "2026-11-21T10:04:30Z";
+    const status = {
+      containerStatuses: [containerStatusWith("side", { terminated: { exitCode: 3, finishedAt, startedAt: "2026-11-21T10:00:31Z" } })],
+    };
+    const spec: Spec = { restartPolicy: "Never", containers: [main, side] };
+    const task = stopped(exited, ended("main", 0), ended("side", 3));
+
+    expect(observe(task, { spec, status }).status.containerStatuses?.map(({ state }) => state?.terminated)).toMatchObject([
+      { startedAt: "2026-11-21T10:00:30.000Z", finishedAt: "2026-11-21T10:04:00.000Z" },
+      { startedAt: "2026-11-21T10:00:31Z", finishedAt },
+    ]);
+  });
+
+  test("gives a container that ended before its task had started no time of its start", () => {
+    const spec: Spec = { restartPolicy: "Never", containers: [main, side] };
+    const { memory } = observe(taskWith({ lastStatus: "PENDING", startedAt: undefined }, running("main"), ended("side", 0)), { spec });
+    const later = taskWith({ startedAt: "2026-11-21T10:05:30.000Z" }, running("main"), ended("side", 0));
+    const { status } = observe(later, { spec, memory });
+
+    expect(status.containerStatuses?.[1]?.state?.terminated).toEqual({
+      exitCode: 0,
+      reason: "Completed",
+      containerID: "ecs://run-side",
+      finishedAt: "2026-11-21T10:05:00.000Z",
+    });
+  });
+
   test("counts restarts that ECS makes in the task", () => {
     const { memory } = observe(taskWith({}, running("main", { runtimeId: "a" })));
     const { status } = observe(taskWith({}, running("main", { runtimeId: "b" })), { memory });
 
-    expect(status.containerStatuses?.[0]?.restartCount).toBe(1);
+    expect(status.containerStatuses?.[0]).toMatchObject({
+      restartCount: 1,
+      state: { running: { startedAt: "2026-11-21T10:05:00.000Z" } },
+    });
   });
 });
 

@@ -4,7 +4,8 @@ import type { Observation, ObserveContext, Progress } from "@virtual-kubelet/rem
 import type { EcsTask } from "../aws/ecs-objects.ts";
 import { filesContainerName } from "../task/files-container.ts";
 import { pauseContainerName } from "../task/pause-container.ts";
-import { containerStatusOf, noMemory, remember, type TaskMemory } from "./container-state.ts";
+import { containerStatusOf } from "./container-state.ts";
+import { remember, type TaskMemory } from "./task-memory.ts";
 import { stopCauseOf, type StopCause } from "./stop-cause.ts";
 
 /** Outcome of a stopped task. */
@@ -16,9 +17,9 @@ type Outcome =
 /** Translates a task to a status. Pure. Source of the states: Amazon ECS Developer Guide, "Task lifecycle". */
 export function observeTask(
   task: EcsTask,
-  { pod, memory: before = noMemory, nowMs, isEnding }: ObserveContext<TaskMemory>,
+  { pod, memory: before = {}, nowMs, isEnding }: ObserveContext<TaskMemory>,
 ): Observation<TaskMemory> {
-  const memory = remember(task, before, nowMs);
+  const memory = remember(task, { memory: before, pod, nowMs });
   const { init, regular } = containersOf(task, pod);
   const byName = new Map(task.containers.map((container) => [container.name, container]));
   const initContainerStatuses = init.map((container) =>
