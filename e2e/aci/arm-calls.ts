@@ -13,8 +13,8 @@ export interface PretendAzure {
   readonly azure: FakeAzure;
   readonly clock: VirtualClock;
   readonly host: PretendHost;
-  /** Sends a request with a valid token. @returns `drop` if there was no answer */
-  call(method: string, path: string, body?: unknown, query?: Readonly<Record<string, string>>): Promise<ArmAnswer | "drop">;
+  /** Sends a request with a valid token. @returns `drop` or `never` if there was no answer */
+  call(method: string, path: string, body?: unknown, query?: Readonly<Record<string, string>>): Promise<ArmAnswer | "drop" | "never">;
   /** As {@link call}, and returns the body. @throws Error unless the answer is a success */
   ok(method: string, path: string, body?: unknown, query?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
 }
@@ -35,7 +35,7 @@ export function openPretendAzure(script: ChooseScript = () => ({}), options: Par
     call,
     async ok(method, path, body, query) {
       const answer = await call(method, path, body, query);
-      if (answer === "drop" || answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+      if (typeof answer === "string" || answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
       return (answer.body ?? {}) as Record<string, unknown>;
     },
   };

@@ -40,7 +40,7 @@ export interface SeenCall {
   readonly query: string;
   readonly body: unknown;
   readonly atMs: number;
-  /** `undefined` if the connection was dropped. */
+  /** `undefined` if there was no answer. */
   status: number | undefined;
 }
 
@@ -68,6 +68,8 @@ export class FakeAzure implements AsyncDisposable {
   readonly limiter: CallLimiter;
   readonly faults: FaultRules = new FaultRules();
   readonly calls: SeenCall[] = [];
+  /** Ports of clients whose requests are never answered. */
+  readonly heldPorts: Set<number> = new Set<number>();
   /** All connections are dropped. */
   isAway = false;
   readonly #cleanup = new AsyncDisposableStack();
@@ -152,8 +154,8 @@ export class FakeAzure implements AsyncDisposable {
     return this.calls.filter((call) => call.kind === kind && call.atMs >= sinceMs).length;
   }
 
-  /** Answers a request. @returns `drop` if the connection is closed without an answer */
-  async handle(request: ArmRequest): Promise<ArmAnswer | "drop"> {
+  /** Answers a request. @returns `drop` if the connection is closed without an answer; `never` if it stays open without one */
+  async handle(request: ArmRequest): Promise<ArmAnswer | "drop" | "never"> {
     const { method, path, query, body } = request;
     const kind = classOf(request);
     const call: SeenCall = { kind, method, path, query: query.toString(), body, atMs: this.clock.now(), status: undefined };
@@ -164,6 +166,7 @@ export class FakeAzure implements AsyncDisposable {
       rule?.when !== "after" && rule !== undefined && typeof rule.answer !== "function" ? undefined : await this.#answer(request, kind);
     const answer = rule === undefined ? real : typeof rule.answer === "function" ? real && (await rule.answer(real)) : rule.answer;
     if (answer === undefined || answer === "drop") return "drop";
+    if (answer === "never") return answer;
     call.status = answer.status;
     return answer;
   }
@@ -231,8 +234,15 @@ export class FakeAzure implements AsyncDisposable {
       request.socket.destroy();
       return;
     }
+    if (answer === "never") {
+      const { remotePort = 0 } = request.socket;
+      this.heldPorts.add(remotePort);
+      request.socket.once("close", () => this.heldPorts.delete(remotePort));
+      return;
+    }
     const { status, headers = {}, body } = answer;
-    response.writeHead(status, { ...(body !== undefined && { "content-type": "application/json; charset=utf-8" }), ...headers });
+    const date = new Date(this.clock.now()).toUTCString();
+    response.writeHead(status, { date, ...(body !== undefined && { "content-type": "application/json; charset=utf-8" }), ...headers });
     response.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
   }
 }

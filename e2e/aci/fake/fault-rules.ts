@@ -9,8 +9,11 @@ export interface FaultRule {
   readonly times?: number | undefined;
   /** `before`: the request is not carried out. `after`: it is carried out, and its answer is lost or replaced. Default: `before`. */
   readonly when?: "before" | "after" | undefined;
-  /** Answer that is sent instead; `drop`: the connection is closed without an answer; a function changes or delays the real answer. */
-  readonly answer: ArmAnswer | "drop" | ((real: ArmAnswer) => ArmAnswer | Promise<ArmAnswer>);
+  /**
+   * Answer that is sent instead; `drop`: the connection is closed without an answer; `never`: the connection stays open, and no answer comes; a
+   * function changes or delays the real answer.
+   */
+  readonly answer: ArmAnswer | "drop" | "never" | ((real: ArmAnswer) => ArmAnswer | Promise<ArmAnswer>);
 }
 
 /** Faults in the order in which tests added them; the first that matches is used. */

@@ -70,7 +70,7 @@ async function createForeign(azure: FakeAzure): Promise<ForeignObject> {
     headers: { authorization: `Bearer ${azure.tokens.issue()}` },
     body: groupBody({ restartPolicy: "Always", containers: [container] }, { team: "others" }),
   });
-  if (answer === "drop" || answer.status !== 201) throw new Error(`create a container group of others: ${JSON.stringify(answer)}`);
+  if (typeof answer === "string" || answer.status !== 201) throw new Error(`create a container group of others: ${JSON.stringify(answer)}`);
   while (azure.instances.group("others").provisioningState !== "Succeeded") await systemClock.sleep(20);
   return { describe: () => viewOf(azure.instances.group("others"), { subscription: subscriptionId, hasInstanceView: true }) };
 }

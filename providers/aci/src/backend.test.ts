@@ -1,7 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { PodEvent, ProviderHost } from "@virtual-kubelet/core";
 import { writeTags, type PodIdentity } from "@virtual-kubelet/remote-pods";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ArmClient } from "./azure/arm-client.ts";
 import { ContainerGroups } from "./azure/container-groups.ts";
 import type { TokenSource } from "./azure/credential.ts";
@@ -44,29 +44,31 @@ interface Fixture extends AsyncDisposable {
   readonly server: ArmServer;
   readonly tokens: Tokens;
   readonly events: (PodEvent & { readonly pod: string })[];
+  readonly clock: VirtualClock;
 }
 
 /** A backend whose Azure answers as told. */
-async function start(answer: (request: SeenRequest) => ServerAnswer, config: object = {}): Promise<Fixture> {
+async function start(answer: (request: SeenRequest) => ServerAnswer | "never", config: object = {}): Promise<Fixture> {
   const server = await startArmServer(answer);
   const tokens = new Tokens();
   const events: Fixture["events"] = [];
   const logger: ProviderHost["logger"] = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => logger };
+  const clock = new VirtualClock(Date.parse("2026-11-21T10:00:00Z"));
   const host = {
     ...owner,
     clusterDomain: "cluster.local",
-    clock: new VirtualClock(Date.parse("2026-11-21T10:00:00Z")),
+    clock,
     logger,
     recordEvent: (ref: { name: string }, event: PodEvent) => events.push({ ...event, pod: ref.name }),
   } as unknown as ProviderHost;
   const settings = settingsOf({ endpoint: server.address, credential: "token", tokenFile: "/unused", ...config });
   const budget: ConstructorParameters<typeof ArmClient>[0]["budget"] = { run: (_call, signal, send) => send(signal) };
-  const arm = new ArmClient({ endpoint: server.address, tokens, budget });
+  const arm = new ArmClient({ endpoint: server.address, tokens, budget, clock });
   const groups = new ContainerGroups(arm, settings.subscriptionId);
   const unused = {} as AciBackendOptions["exec"];
   const openSocket: AciBackendOptions["openSocket"] = async () => Promise.reject(new Error("not used"));
   const backend = new AciBackend({ settings, host, arm, groups, exec: unused, openSocket, stats: undefined });
-  return { backend, server, tokens, events, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return { backend, server, tokens, events, clock, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 const notFound: ServerAnswer = { status: 404, body: { error: { code: "ResourceNotFound", message: "not found" } } };
@@ -105,6 +107,18 @@ test("a refused create says why, without the pod's secrets", async () => {
   await expect(azure.backend.create(request, identity, live)).rejects.toMatchObject({
     code: "VK_INVALID_INPUT",
     message: expect.not.stringContaining("hunter22"),
+  });
+});
+
+test("a request without an answer ends after a minute on the injected clock, and its outcome is unknown", async () => {
+  await using azure = await start(() => "never");
+  const listed = azure.backend.list(live).catch((error: unknown) => error);
+  await vi.waitFor(() => expect(azure.server.seen).toHaveLength(1));
+  await azure.clock.advance(60_000);
+
+  expect(await listed).toMatchObject({
+    code: "VK_DEADLINE_EXCEEDED",
+    message: "list the container groups of pods: Azure did not answer within 60 s",
   });
 });
 

@@ -114,6 +114,7 @@ function createProvider(host: ProviderHost, config: AciConfig): Provider {
     endpoint: settings.cloud.endpoint,
     tokens: createTokenSource({ settings, clock }),
     budget,
+    clock,
     caFile: config.caFile,
     userAgent: config.userAgent,
   });

@@ -1,4 +1,5 @@
 import { getClient, type Client, type ClientOptions } from "@azure-rest/core-client";
+import type { Clock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError, InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { BudgetedCall } from "@virtual-kubelet/remote-pods";
 import { readFileSync } from "node:fs";
@@ -37,6 +38,7 @@ export interface ArmClientOptions {
   readonly endpoint: string;
   readonly tokens: TokenSource;
   readonly budget: Budget;
+  readonly clock: Clock;
   /** Additional certificate authorities, PEM. */
   readonly caFile?: string | undefined;
   readonly userAgent?: string | undefined;
@@ -131,10 +133,11 @@ export class ArmClient {
     token: string,
     signal: AbortSignal,
   ): Promise<Answer & { readonly retryAfterMs: number | undefined }> {
+    const late = new AbortController();
+    using _timer = this.#options.clock.setTimer(timeoutMs, () => late.abort());
     try {
       const response = await this.#client.pathUnchecked(url)[method]({
-        abortSignal: signal,
-        timeout: timeoutMs,
+        abortSignal: AbortSignal.any([signal, late.signal]),
         headers: { ...headers, authorization: `Bearer ${token}` },
         ...(body !== undefined && { body, contentType: "application/json" }),
       });
@@ -145,7 +148,7 @@ export class ArmClient {
       };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof Error && error.name === "AbortError")
+      if (late.signal.aborted)
         throw new DeadlineExceededError(`${attempted}: Azure did not answer within ${timeoutMs / 1000} s`, { cause: error });
       throw new UnavailableError(`${attempted}: cannot reach ${this.#options.endpoint}: ${messageOf(error)}`, { cause: error });
     }

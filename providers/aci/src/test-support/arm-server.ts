@@ -23,16 +23,18 @@ export interface ArmServer extends AsyncDisposable {
   readonly seen: readonly SeenRequest[];
 }
 
-/** Starts a server. @param answer - called for each request */
-export async function startArmServer(answer: (request: SeenRequest) => ServerAnswer): Promise<ArmServer> {
+/** Starts a server. @param answer - called for each request; one that gets `never` is left without an answer */
+export async function startArmServer(answer: (request: SeenRequest) => ServerAnswer | "never"): Promise<ArmServer> {
   const seen: SeenRequest[] = [];
   const server = createServer((incoming, outgoing) => {
     void readBody(incoming).then((body) => {
       const request = { method: incoming.method ?? "", path: incoming.url ?? "", headers: incoming.headers, body };
       seen.push(request);
-      const { status = 200, headers = {}, body: answered } = answer(request);
+      const answered = answer(request);
+      if (answered === "never") return;
+      const { status = 200, headers = {}, body: content } = answered;
       outgoing.writeHead(status, { "content-type": "application/json", ...headers });
-      outgoing.end(answered === undefined ? "" : JSON.stringify(answered));
+      outgoing.end(content === undefined ? "" : JSON.stringify(content));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
