@@ -32,6 +32,7 @@ export {
 } from "./content/read-pod-content.ts";
 export { chunksOf, writeTo } from "./exec/client-streams.ts";
 export { toCommandLine } from "./exec/command-line.ts";
+export { MarkScanner, type OutputPiece } from "./exec/mark-scanner.ts";
 export { MarkedStream, type MarkedPiece, type ScriptMark } from "./exec/marked-stream.ts";
 export { createToken, objectName, type ObjectNameRules } from "./identity/object-name.ts";
 export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";

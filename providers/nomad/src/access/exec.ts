@@ -1,6 +1,8 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { AttachIO, ExecResult, TerminalSize } from "@virtual-kubelet/core";
 import { messageOf, NotFoundError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { chunksOf } from "@virtual-kubelet/remote-pods";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import type { RawData, WebSocket } from "ws";
@@ -246,17 +248,11 @@ async function drained(target: Writable): Promise<void> {
 async function sendInput(socket: WebSocket, { io: { stdin, tty }, clock, marked }: Call, signal: AbortSignal): Promise<void> {
   const until = marked ? AbortSignal.any([signal, marked.over]) : signal;
   try {
-    if (stdin) {
-      const stopped = aborted(until);
-      // If there is no shell, input sent before the command has started would be lost.
-      await Promise.race([marked?.begun, stopped]);
-      const iterator = stdin.iterator({ destroyOnReturn: false });
-      for (;;) {
-        const next = await Promise.race([iterator.next(), stopped]);
-        if (!next || next.done) break;
-        for (const frame of inputFrames(Buffer.from(next.value as Uint8Array))) socket.send(frame);
-        while (socket.bufferedAmount > maxBufferedBytes) await clock.sleep(drainPauseMs, until);
-      }
+    // If there is no shell, input sent before the command has started would be lost.
+    if (stdin && marked) await untilAborted(marked.begun, until);
+    for await (const chunk of stdin ? chunksOf(stdin, until) : []) {
+      for (const frame of inputFrames(chunk)) socket.send(frame);
+      while (socket.bufferedAmount > maxBufferedBytes) await clock.sleep(drainPauseMs, until);
     }
   } catch {
     // The command has ended, or the client is gone.

@@ -1,4 +1,5 @@
 import type { Random } from "@virtual-kubelet/clock";
+import { MarkScanner, type OutputPiece } from "@virtual-kubelet/remote-pods";
 
 // Nomad does not end a command whose connection has gone, and loses the exit code of one that leaves input unread. With exec and raw_exec it
 // also waits for the end of the input before it tells that a command has ended. So a shell around the command tells when it has begun, as
@@ -10,13 +11,6 @@ import type { Random } from "@virtual-kubelet/clock";
 
 /** Shell that runs the commands. */
 export const shellPath = "/bin/sh";
-
-/**
- * Rest of a mark and its maximum length. The length is limited because a command can read its mark from its shell's arguments and write it
- * unterminated.
- */
-const markWords = /^ (\d+)(?: (\d*))?$/;
-const maxWordsBytes = 64;
 
 /** Process of a command. The two numbers together are unique. */
 export interface CommandProcess {
@@ -48,9 +42,8 @@ export class MarkedCommand {
   readonly words: readonly string[];
   /** Resolves when the command has begun. */
   readonly begun: Promise<CommandProcess>;
-  readonly #mark: string;
-  readonly #output: MarkScanner;
-  readonly #errors: MarkScanner;
+  readonly #output: MarkScanner<ShellMark>;
+  readonly #errors: MarkScanner<ShellMark>;
   readonly #begun = Promise.withResolvers<CommandProcess>();
   readonly #over = new AbortController();
   #exitCode: number | undefined;
@@ -58,10 +51,10 @@ export class MarkedCommand {
   #isOutputWhole = false;
 
   constructor(command: readonly string[], random: Pick<Random, "uuid">) {
-    this.#mark = `vk-${random.uuid()}`;
-    this.#output = new MarkScanner(this.#mark, () => this.#noteOutputEnd());
-    this.#errors = new MarkScanner(this.#mark, (first, second) => this.#note(first, second));
-    this.words = [shellPath, "-c", around, "sh", this.#mark, begin, ...command];
+    const mark = `vk-${random.uuid()}`;
+    this.#output = new MarkScanner(`\0${mark}`, readMark);
+    this.#errors = new MarkScanner(`\0${mark}`, readMark);
+    this.words = [shellPath, "-c", around, "sh", mark, begin, ...command];
     this.begun = this.#begun.promise;
   }
 
@@ -88,20 +81,20 @@ export class MarkedCommand {
 
   /** Removes the marks from a piece of standard error. @returns the rest; a possible beginning of a mark is held back */
   take(chunk: Uint8Array): Buffer {
-    return this.#errors.take(chunk);
+    return outputOf(this.#errors.push(chunk), (mark) => this.#note(mark));
   }
 
   /** The same for standard output. */
   takeOutput(chunk: Uint8Array): Buffer {
-    return this.#output.take(chunk);
+    return outputOf(this.#output.push(chunk), () => this.#noteOutputEnd());
   }
 
   /** Output that was held back, once no more arrives. */
   rest(): { readonly stdout: Buffer; readonly stderr: Buffer } {
-    return { stdout: this.#output.rest(), stderr: this.#errors.rest() };
+    return { stdout: outputOf(this.#output.end(), () => {}), stderr: outputOf(this.#errors.end(), () => {}) };
   }
 
-  #note(first: number, second: number): void {
+  #note({ first, second }: ShellMark): void {
     if (this.#process) {
       this.#exitCode ??= first;
       return this.#endIfWhole();
@@ -121,49 +114,25 @@ export class MarkedCommand {
   }
 }
 
-/** Finds marks in a stream that comes in pieces. */
-class MarkScanner {
-  readonly #markBytes: Buffer;
-  readonly #onMark: (first: number, second: number) => void;
-  #held = Buffer.alloc(0);
+/** Two numbers that the shell has said: a process, or an exit code and nothing. */
+interface ShellMark {
+  readonly kind: "mark";
+  readonly first: number;
+  /** `NaN` if absent. */
+  readonly second: number;
+}
 
-  constructor(mark: string, onMark: (first: number, second: number) => void) {
-    this.#markBytes = Buffer.from(`\0${mark}`);
-    this.#onMark = onMark;
-  }
+/** @param line - rest of a line that begins with the mark. A command can read its mark from its shell's arguments, and write anything behind it. */
+function readMark(line: string): ShellMark | undefined {
+  const [, first, second = ""] = /^ (\d+)(?: (\d*))?$/.exec(line) ?? [];
+  return first === undefined ? undefined : { kind: "mark", first: Number(first), second: second === "" ? Number.NaN : Number(second) };
+}
 
-  take(chunk: Uint8Array): Buffer {
-    let bytes = Buffer.concat([this.#held, chunk]);
-    this.#held = Buffer.alloc(0);
-    const own: Buffer[] = [];
-    for (;;) {
-      const start = bytes.indexOf(this.#markBytes);
-      const after = start + this.#markBytes.byteLength;
-      const line = start < 0 ? "" : bytes.toString("latin1", after, after + maxWordsBytes);
-      const end = line.indexOf("\n");
-      if (start < 0 || (end < 0 && line.length < maxWordsBytes)) {
-        const heldFrom = start < 0 ? this.#beginningOfMark(bytes) : start;
-        this.#held = bytes.subarray(heldFrom);
-        return Buffer.concat([...own, bytes.subarray(0, heldFrom)]);
-      }
-      const words = markWords.exec(line.slice(0, Math.max(end, 0)));
-      own.push(bytes.subarray(0, words ? start : after));
-      if (words) this.#onMark(Number(words[1]), words[2] ? Number(words[2]) : Number.NaN);
-      bytes = bytes.subarray(words ? after + end + 1 : after);
-    }
-  }
-
-  rest(): Buffer {
-    const held = this.#held;
-    this.#held = Buffer.alloc(0);
-    return held;
-  }
-
-  /** Offset of a beginning of a mark at the end of the bytes; their length if there is none. */
-  #beginningOfMark(bytes: Buffer): number {
-    const zero = bytes.lastIndexOf(0);
-    if (zero < 0) return bytes.byteLength;
-    const tail = bytes.subarray(zero);
-    return this.#markBytes.subarray(0, tail.byteLength).equals(tail) ? zero : bytes.byteLength;
-  }
+/** The output among the pieces of a stream. */
+function outputOf(pieces: readonly (OutputPiece | ShellMark)[], onMark: (mark: ShellMark) => void): Buffer {
+  const output: Buffer[] = [];
+  for (const piece of pieces)
+    if (piece.kind === "output") output.push(piece.bytes);
+    else onMark(piece);
+  return Buffer.concat(output);
 }
