@@ -110,9 +110,10 @@ function createProvider(host: ProviderHost, config: AciConfig): Provider {
   const settings = readSettings(config);
   const { clock, random, logger, metrics } = host;
   const budget = new CallBudget({ backEnd: "aci", rates: limits.rates, clock, random, metrics });
+  const tokens = createTokenSource({ settings, clock });
   const arm = new ArmClient({
     endpoint: settings.cloud.endpoint,
-    tokens: createTokenSource({ settings, clock }),
+    tokens,
     budget,
     clock,
     caFile: config.caFile,
@@ -126,23 +127,23 @@ function createProvider(host: ProviderHost, config: AciConfig): Provider {
       ? new StatsReader({ groups, readRealTime, usesMonitor: config.azureMonitorMetrics, clock, logger })
       : undefined;
   const backend = new AciBackend({ settings, host, arm, groups, exec, openSocket, stats });
-  return new AciProvider({ host, backend, exec, budget });
+  return new AciProvider({ host, backend, exec, used: [budget, arm, tokens] });
 }
 
 /** Provider that ends what it uses. */
 class AciProvider extends RemotePodProvider<GroupRequest, ContainerGroup> {
   readonly #exec: ExecRunner;
-  readonly #budget: CallBudget;
+  readonly #used: readonly Disposable[];
 
-  constructor({ host, backend, exec, budget }: { host: ProviderHost; backend: AciBackend; exec: ExecRunner; budget: CallBudget }) {
+  constructor({ host, backend, exec, used }: { host: ProviderHost; backend: AciBackend; exec: ExecRunner; used: readonly Disposable[] }) {
     super({ host, backend });
     this.#exec = exec;
-    this.#budget = budget;
+    this.#used = used;
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
     await super[Symbol.asyncDispose]();
     await this.#exec[Symbol.asyncDispose]();
-    this.#budget[Symbol.dispose]();
+    for (const resource of this.#used) resource[Symbol.dispose]();
   }
 }

@@ -5,6 +5,7 @@ import type { BudgetedCall } from "@virtual-kubelet/remote-pods";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { armError } from "./arm-error.ts";
+import { Connections } from "./connections.ts";
 import type { TokenSource } from "./credential.ts";
 
 /** Maximum time of one request, in milliseconds. */
@@ -53,19 +54,21 @@ interface Answer {
  * Client of Azure Resource Manager: paths, pages, and typed errors. It is Azure's core client under our own authentication, because a refused token
  * is then renewed once, and under our own retries, because the budget of the subscription decides about them.
  */
-export class ArmClient {
+export class ArmClient implements Disposable {
   readonly #client: Client;
+  readonly #connections: Connections;
   readonly #options: ArmClientOptions;
 
   /** @throws a system error if the file of the certificate authorities cannot be read */
   constructor(options: ArmClientOptions) {
     const { endpoint, caFile, userAgent } = options;
+    this.#connections = new Connections(caFile === undefined ? undefined : readFileSync(caFile));
     const clientOptions: ClientOptions = {
       retryOptions: { maxRetries: 0 },
       redirectOptions: { maxRetries: 0 },
       userAgentOptions: { userAgentPrefix: ["virtual-kubelet-aci", userAgent].filter(Boolean).join(" ") },
       allowInsecureConnection: endpoint.startsWith("http://"),
-      ...(caFile !== undefined && { tlsOptions: { ca: readFileSync(caFile) } }),
+      additionalPolicies: [this.#connections.policy],
     };
     this.#options = options;
     this.#client = getClient(endpoint, clientOptions);
@@ -100,6 +103,11 @@ export class ArmClient {
   /** Accepts the answer without its body. @throws as {@link send} */
   async accept(request: ArmRequest, signal: AbortSignal): Promise<void> {
     await this.#send(request, this.#urlOf(request), signal);
+  }
+
+  /** Closes the connections. */
+  [Symbol.dispose](): void {
+    this.#connections[Symbol.dispose]();
   }
 
   #urlOf({ path, apiVersion, query = {} }: ArmRequest): string {

@@ -4,6 +4,7 @@ import { SingleFlight } from "@virtual-kubelet/async";
 import { InvalidInputError, messageOf, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { readFile } from "node:fs/promises";
 import type { AciSettings } from "../config/settings.ts";
+import { Connections } from "./connections.ts";
 
 /** Time before its expiry from which a token is not used any more. */
 const marginMs = 120_000;
@@ -49,27 +50,29 @@ export function credentialKind({ config, tenantId, clientId, clientSecret }: Aci
   return kind;
 }
 
+type CreateCredential = (kind: CredentialKind, settings: AciSettings, connections: Connections) => Promise<TokenCredential>;
+
 /** Context of a token source. */
 export interface TokenSourceOptions {
   readonly settings: AciSettings;
   readonly clock: Clock;
   /** Default: a credential of `@azure/identity`, which is loaded when the first token is needed. */
-  readonly createCredential?: ((kind: CredentialKind, settings: AciSettings) => Promise<TokenCredential>) | undefined;
+  readonly createCredential?: CreateCredential | undefined;
 }
 
 /**
- * Creates the source of tokens.
+ * Creates the source of tokens. Disposing it closes its connections.
  *
  * @throws InvalidInputError as {@link credentialKind}
  */
-export function createTokenSource(options: TokenSourceOptions): TokenSource {
+export function createTokenSource(options: TokenSourceOptions): TokenSource & Disposable {
   const kind = credentialKind(options.settings);
   const { tokenFile } = options.settings.config;
   return kind === "token" && tokenFile !== undefined ? new TokenFile(tokenFile) : new IdentityTokens(kind, options);
 }
 
 /** A token that somebody else renews. */
-class TokenFile implements TokenSource {
+class TokenFile implements TokenSource, Disposable {
   readonly #path: string;
 
   constructor(path: string) {
@@ -85,12 +88,15 @@ class TokenFile implements TokenSource {
   }
 
   refused(): void {}
+
+  [Symbol.dispose](): void {}
 }
 
-class IdentityTokens implements TokenSource {
+class IdentityTokens implements TokenSource, Disposable {
   readonly #kind: CredentialKind;
   readonly #options: TokenSourceOptions;
   readonly #flight = new SingleFlight<string>();
+  readonly #connections = new Connections();
   #credential: TokenCredential | undefined;
   #current: { readonly token: string; readonly expiresAtMs: number } | undefined;
 
@@ -111,10 +117,14 @@ class IdentityTokens implements TokenSource {
     this.#credential = undefined;
   }
 
+  [Symbol.dispose](): void {
+    this.#connections[Symbol.dispose]();
+  }
+
   async #signIn(): Promise<string> {
     const { settings, createCredential = identityCredential } = this.#options;
     try {
-      this.#credential ??= await createCredential(this.#kind, settings);
+      this.#credential ??= await createCredential(this.#kind, settings, this.#connections);
       const answer = await this.#credential.getToken(settings.cloud.scope);
       if (!answer) throw new Error("no token was returned");
       this.#current = { token: answer.token, expiresAtMs: answer.expiresOnTimestamp };
@@ -135,11 +145,12 @@ function signInError(error: unknown, kind: CredentialKind): Error {
   return isRefused ? new UnauthorizedError(text, { cause: error }) : new UnavailableError(text, { cause: error });
 }
 
-async function identityCredential(kind: CredentialKind, settings: AciSettings): Promise<TokenCredential> {
+async function identityCredential(kind: CredentialKind, settings: AciSettings, connections: Connections): Promise<TokenCredential> {
   const identity = await import("@azure/identity");
   const { config, cloud, tenantId = "", clientId = "", managedIdentityClientId } = settings;
   // Own addresses of Entra ID are not in Microsoft's list, which the library would ask.
-  const options = { authorityHost: cloud.authorityHost, disableInstanceDiscovery: config.authorityHost !== undefined };
+  const additionalPolicies = [connections.policy];
+  const options = { authorityHost: cloud.authorityHost, disableInstanceDiscovery: config.authorityHost !== undefined, additionalPolicies };
   switch (kind) {
     case "clientSecret": {
       const secret =
@@ -157,8 +168,8 @@ async function identityCredential(kind: CredentialKind, settings: AciSettings): 
       });
     case "managedIdentity":
       return managedIdentityClientId === undefined
-        ? new identity.ManagedIdentityCredential()
-        : new identity.ManagedIdentityCredential({ clientId: managedIdentityClientId });
+        ? new identity.ManagedIdentityCredential({ additionalPolicies })
+        : new identity.ManagedIdentityCredential({ clientId: managedIdentityClientId, additionalPolicies });
     case "azureCli":
       return new identity.AzureCliCredential(tenantId === "" ? {} : { tenantId });
     case "token":
