@@ -547,12 +547,15 @@ describe("subnets and metrics", () => {
     const { ok, clock } = openPretendAzure(() => ({ usage: { cpuNanosecondsPerSecond: 250_000_000, memoryBytes: 5000 } }));
     await ok("PUT", web, groupBody());
     await clock.advance(70_000);
-    const answer = await ok("GET", `${web}/providers/microsoft.insights/metrics`, undefined, { metricnames: "CPUUsage,MemoryUsage" });
+    const answer = await ok("GET", `${web}/providers/microsoft.insights/metrics`, undefined, {
+      metricnames: "CPUUsage,MemoryUsage",
+      $filter: "containerName eq '*'",
+    });
 
     expect(answer).toMatchObject({
       value: [
         {
-          name: { value: "CPUUsage" },
+          name: { value: "CpuUsage" },
           timeseries: [{ metadatavalues: [{ value: "app" }], data: [{ timeStamp: "2026-01-01T00:01:00Z", average: 250 }] }],
         },
         { name: { value: "MemoryUsage" }, timeseries: [{ data: [{ average: 5000 }] }] },

@@ -25,6 +25,8 @@ export function viewOf(group: FakeContainerGroup, { subscription, hasInstanceVie
     ...rest
   } = body.properties;
   const container = (each: FakeContainer): object => containerView(each, hasInstanceView);
+  // A group in a subnet gets a private address without asking.
+  const address = ipAddress ?? (isInSubnet(group) ? { type: "Private", ports: portsOf(group) } : undefined);
   return {
     id: `/subscriptions/${subscription}/resourceGroups/${resourceGroup}/providers/Microsoft.ContainerInstance/containerGroups/${name}`,
     name,
@@ -42,7 +44,7 @@ export function viewOf(group: FakeContainerGroup, { subscription, hasInstanceVie
       containers: group.containers.map(container),
       initContainers: group.initContainers.map(container),
       ...(volumes && { volumes: volumes.map(volumeView) }),
-      ...(ipAddress && { ipAddress: { ...ipAddress, ...(group.address !== undefined && { ip: group.address }), ...domainName(group) } }),
+      ...(address && { ipAddress: { ...address, ...(group.address !== undefined && { ip: group.address }), ...domainName(group) } }),
       ...(imageRegistryCredentials && { imageRegistryCredentials: imageRegistryCredentials.map(({ password: _, ...each }) => each) }),
       ...(diagnostics?.logAnalytics && { diagnostics: { logAnalytics: without(diagnostics.logAnalytics, ["workspaceKey"]) } }),
       ...(extensions && {
@@ -77,6 +79,14 @@ function volumeView({ secret, azureFile, ...rest }: VolumeBody): object {
     ...(secret && { secret: {} }),
     ...(azureFile && { azureFile: without(azureFile, ["storageAccountKey"]) }),
   };
+}
+
+function portsOf({ body }: FakeContainerGroup): readonly object[] {
+  return body.properties.containers.flatMap(({ properties }) => properties.ports ?? []);
+}
+
+function isInSubnet({ body }: FakeContainerGroup): boolean {
+  return (body.properties.subnetIds ?? []).length > 0;
 }
 
 function domainName({ body, name }: FakeContainerGroup): object {

@@ -10,7 +10,7 @@ import { parseArmPath, type ArmAnswer, type ArmRequest } from "./arm-request.ts"
 import { CallLimiter, noLimits, type CallClass, type CallLimits } from "./call-limits.ts";
 import { ExecSockets } from "./exec-sockets.ts";
 import { FakeContainerInstances } from "./fake-container-instances.ts";
-import { usualTimings, type GroupTimings } from "./fake-container-group.ts";
+import { usualTimings, type FakeContainerGroup, type GroupTimings } from "./fake-container-group.ts";
 import { monitorMetrics, realtimeMetrics, realtimeMetricsPort } from "./fake-metrics.ts";
 import { FakeNetwork } from "./fake-network.ts";
 import { FaultRules } from "./fault-rules.ts";
@@ -30,6 +30,8 @@ export interface FakeAzureOptions {
   /** Container groups on one page of a list. Default: 50. */
   readonly pageSize?: number | undefined;
   readonly credentials?: FakeCredentials | undefined;
+  /** Whether groups with the extension `realtime-metrics` serve it at their addresses, which must be loopback addresses. Default: false. */
+  readonly servesRealtimeMetrics?: boolean | undefined;
 }
 
 /** A request that the fake has received. */
@@ -93,6 +95,12 @@ export class FakeAzure implements AsyncDisposable {
       subscription: subscriptionId,
       resourceGroups: [resourceGroup],
       pageSize,
+      startExtensions: async (group) => {
+        const types = (group.body.properties.extensions ?? []).map(({ properties }) => properties?.extensionType);
+        return options.servesRealtimeMetrics && types.includes("realtime-metrics")
+          ? serveRealtimeMetrics(group, clock)
+          : new AsyncDisposableStack();
+      },
     });
     this.#cleanup.defer(() => this.instances.loseAll());
     this.#cleanup.use(this.sockets);
@@ -137,16 +145,6 @@ export class FakeAzure implements AsyncDisposable {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     this.#cleanup.defer(() => closeServer(server));
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-
-  /** Serves the realtime metrics of a container group at its own address, which must be a loopback address. */
-  async serveRealtimeMetrics(name: string): Promise<void> {
-    const group = this.instances.group(name);
-    const server = createHttpServer((_request, response) => {
-      void realtimeMetrics(group, this.clock).then((body) => response.end(JSON.stringify(body)));
-    });
-    await new Promise<void>((resolve) => server.listen(realtimeMetricsPort, group.address, resolve));
-    this.#cleanup.defer(() => closeServer(server));
   }
 
   /** Number of requests of each class since a time. */
@@ -263,6 +261,15 @@ function parseBody(raw: string, type: string): unknown {
   } catch {
     return raw;
   }
+}
+
+/** Serves the realtime metrics of a container group at its address. */
+async function serveRealtimeMetrics(group: FakeContainerGroup, clock: Clock): Promise<AsyncDisposable> {
+  const server = createHttpServer((_request, response) => {
+    void realtimeMetrics(group, clock).then((body) => response.end(JSON.stringify(body)));
+  });
+  await new Promise<void>((resolve) => server.listen(realtimeMetricsPort, group.address, resolve));
+  return { [Symbol.asyncDispose]: () => closeServer(server) };
 }
 
 async function closeServer(server: Server | ReturnType<typeof createHttpServer>): Promise<void> {

@@ -62,6 +62,8 @@ export interface GroupSurroundings {
   readonly hostName: string;
   /** Files of an Azure file share or a git repository. */
   filesOf(volume: VolumeBody): readonly HostFile[];
+  /** Starts the group's extensions when it has its address. */
+  startExtensions(group: FakeContainerGroup): Promise<AsyncDisposable>;
 }
 
 /**
@@ -86,6 +88,7 @@ export class FakeContainerGroup {
   #life = new AbortController();
   #lives = 0;
   #host: ContainerGroup | undefined;
+  #extensions: AsyncDisposable | undefined;
   #held: PromiseWithResolvers<void> | undefined;
 
   constructor(name: string, resourceGroup: string, body: ContainerGroupBody, surroundings: GroupSurroundings) {
@@ -220,6 +223,8 @@ export class FakeContainerGroup {
     await Promise.all(this.containers.map(async ({ last }) => last?.started));
     await clock.sleep(timings.addressMs, signal);
     this.address = group.address;
+    this.#extensions = await this.#surroundings.startExtensions(this);
+    if (signal.aborted) return this.#removeHost();
     this.#settle(signal);
   }
 
@@ -297,8 +302,10 @@ export class FakeContainerGroup {
   }
 
   async #removeHost(): Promise<void> {
-    const host = this.#host;
+    const [host, extensions] = [this.#host, this.#extensions];
     this.#host = undefined;
+    this.#extensions = undefined;
+    await extensions?.[Symbol.asyncDispose]();
     await host?.[Symbol.asyncDispose]();
   }
 }

@@ -24,6 +24,8 @@ export interface ContainerInstancesOptions {
   readonly resourceGroups: readonly string[];
   /** Container groups on one page of a list. */
   readonly pageSize: number;
+  /** Starts a group's extensions when it has its address. */
+  startExtensions(group: FakeContainerGroup): Promise<AsyncDisposable>;
 }
 
 /** Behavior that tests change. */
@@ -128,7 +130,7 @@ export class FakeContainerInstances {
     const existing = this.groups.get(key);
     if (existing) return this.#update(existing, group, base);
     this.#checkQuota(name, group);
-    const { clock, host, timings } = this.#options;
+    const { clock, host, timings, startExtensions } = this.#options;
     const filesOf = (volume: VolumeBody): readonly HostFile[] => this.#filesOf(volume);
     const created = new FakeContainerGroup(name, resourceGroup, group, {
       clock,
@@ -136,6 +138,7 @@ export class FakeContainerInstances {
       timings,
       hostName: `${name}-${this.#created++}`,
       filesOf,
+      startExtensions,
     });
     this.groups.set(key, created);
     created.begin();

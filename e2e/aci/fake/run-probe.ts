@@ -24,14 +24,20 @@ const graceMs = 2000;
  * liveness the container is killed. Defaults are a kubelet's.
  */
 export async function runProbe({ kind, probe, run, container, address, clock }: RunningProbe, signal: AbortSignal): Promise<void> {
-  const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3 } = probe;
+  const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3, timeoutSeconds = 1 } = probe;
   let failures = 0;
   try {
     await run.started;
     await clock.sleep(initialDelaySeconds * 1000, signal);
     for (;;) {
       signal.throwIfAborted();
-      const problem = await problemOf(probe, run, address);
+      const attempt = new AbortController();
+      const problem = await Promise.race([
+        problemOf(probe, { run, address }, attempt.signal),
+        clock
+          .sleep(timeoutSeconds * 1000, AbortSignal.any([signal, attempt.signal]))
+          .then(() => `the probe timed out after ${timeoutSeconds} s`),
+      ]).finally(() => attempt.abort());
       signal.throwIfAborted();
       failures = problem === undefined ? 0 : failures + 1;
       if (problem !== undefined) container.note("Unhealthy", `${kind} probe failed: ${problem}`, "Warning");
@@ -48,9 +54,14 @@ export async function runProbe({ kind, probe, run, container, address, clock }: 
 }
 
 /** Why the container is not healthy; `undefined` if it is. */
-async function problemOf({ exec, httpGet }: ProbeBody, run: ContainerRun, address: string): Promise<string | undefined> {
+async function problemOf(
+  { exec, httpGet }: ProbeBody,
+  { run, address }: Pick<RunningProbe, "run" | "address">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   if (exec) {
     const session = await run.exec(exec.command ?? [], {});
+    signal.addEventListener("abort", () => session.close(), { once: true });
     session.stream.resume();
     const exitCode = await session.exitCode;
     session.close();
@@ -58,13 +69,12 @@ async function problemOf({ exec, httpGet }: ProbeBody, run: ContainerRun, addres
   }
   if (!httpGet) return undefined;
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const sent = request({ host: address, port: httpGet.port, path: httpGet.path ?? "/", agent: false, timeout: 1000 });
+  const sent = request({ host: address, port: httpGet.port, path: httpGet.path ?? "/", agent: false, signal });
   sent.on("response", (response) => {
     response.resume();
     const { statusCode = 0 } = response;
     resolve(statusCode >= 200 && statusCode < 400 ? undefined : `HTTP probe failed with statuscode: ${statusCode}`);
   });
-  sent.on("timeout", () => void sent.destroy(new Error("the probe timed out")));
   sent.on("error", (error) => resolve(error.message));
   sent.end();
   return promise;
