@@ -22,6 +22,7 @@ export type { RemoteProbing } from "./backend/remote-probing.ts";
 export { CallBudget, type BudgetedCall, type CallBudgetOptions, type CallPriority } from "./calls/call-budget.ts";
 export { perWindow } from "./calls/rate-limiter.ts";
 export { isThrottled, ThrottledError } from "./calls/throttled-error.ts";
+export { containerFields, volumeFields, type ContainerField, type VolumeField } from "./content/content-fields.ts";
 export type { ContentLimits } from "./content/content-limits.ts";
 export {
   readPodContent,
@@ -30,6 +31,7 @@ export {
   type PodContent,
   type VolumeContent,
 } from "./content/read-pod-content.ts";
+export { refuseFields, type RefusedField } from "./content/refuse-fields.ts";
 export { chunksOf, writeTo } from "./exec/client-streams.ts";
 export { toCommandLine } from "./exec/command-line.ts";
 export { MarkScanner, type OutputPiece } from "./exec/mark-scanner.ts";

@@ -24,11 +24,15 @@ export function containerFields({ spec }: DeepReadonly<Pod>): ContainerField[] {
   );
 }
 
-/** Returns the volumes whose files `ResolvedPod.volume` returns. */
-export function volumeFields({ spec }: DeepReadonly<Pod>): VolumeField[] {
-  return (spec?.volumes ?? []).flatMap(({ name, configMap, secret, downwardAPI, projected }, index) => {
+/**
+ * Returns the volumes whose files `ResolvedPod.volume` returns, and which a container mounts. A kubelet ignores the others, so that a missing secret
+ * of theirs stops no pod. Source: kubernetes v1.36.3 pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
+ */
+export function volumeFields(pod: DeepReadonly<Pod>): VolumeField[] {
+  const mounted = new Set(containerFields(pod).flatMap(({ container: { volumeMounts = [] } }) => volumeMounts.map(({ name }) => name)));
+  return (pod.spec?.volumes ?? []).flatMap(({ name, configMap, secret, downwardAPI, projected }, index) => {
     const [source] = Object.entries({ configMap, secret, downwardAPI, projected }).find(([, value]) => value) ?? [];
-    if (source === undefined) return [];
+    if (source === undefined || !mounted.has(name)) return [];
     const isSensitive = secret !== undefined || (projected?.sources ?? []).some((each) => each.secret ?? each.serviceAccountToken);
     return [{ name, path: `spec.volumes[${index}].${source}`, isSensitive }];
   });

@@ -24,6 +24,7 @@ const pod: Pod = {
           { name: "MODE", valueFrom: { configMapKeyRef: { name: "c", key: "m" } } },
         ],
         envFrom: [{ configMapRef: { name: "c" } }],
+        volumeMounts: ["scratch", "config", "keys", "kube-api-access", "labels", "certs"].map((name) => ({ name, mountPath: `/${name}` })),
       },
     ],
     volumes: [
@@ -165,6 +166,18 @@ test("file modes that the back end does not know are refused, or told where it k
   );
   const { lostModes } = await readPodContent(pod, resolver(files).resolved, { backEnd, fileModes: "notKept" }, never);
   expect(lostModes).toEqual(["spec.volumes[2].secret"]);
+});
+
+test("a volume that no container mounts is not read", async () => {
+  const { resolved, asked } = resolver();
+  const [app] = pod.spec?.containers ?? [];
+  const mounting = {
+    ...pod,
+    spec: { ...pod.spec, containers: [{ ...app, name: "app", volumeMounts: [{ name: "keys", mountPath: "/keys" }] }] },
+  };
+
+  const { volumes } = await readPodContent(mounting, resolved, { backEnd }, never);
+  expect([[...volumes.keys()], asked.filter((each) => each.startsWith("volume"))]).toEqual([["keys"], ["volume keys"]]);
 });
 
 test("too many volumes are refused before anything is read", async () => {

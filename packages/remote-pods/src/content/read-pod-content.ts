@@ -1,7 +1,7 @@
 import type { DeepReadonly, Pod, ResolvedEnvVar, ResolvedPod, VolumeFile } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { containerFields, isSensitive, variablePath, volumeFields, type ContainerField, type VolumeField } from "./content-fields.ts";
 import type { ContentLimits } from "./content-limits.ts";
+import { refuseFields, type RefusedField } from "./refuse-fields.ts";
 
 /** Mode of files whose pod asks for none. */
 const defaultMode = 0o644;
@@ -39,12 +39,6 @@ export interface PodContent {
   readonly lostModes: readonly string[];
 }
 
-/** A limit that a pod exceeds. */
-interface Refusal {
-  readonly fieldPath: string;
-  readonly message: string;
-}
-
 /**
  * Reads the environment, command lines and files of a pod, each once, and checks them against a back end's limits.
  *
@@ -60,10 +54,10 @@ export async function readPodContent(
   signal: AbortSignal,
 ): Promise<PodContent> {
   const volumeCount = pod.spec?.volumes?.length ?? 0;
-  refuse(tooMuch("spec.volumes", "volumes", volumeCount, limits.maxVolumes, { limits, unit: "volumes", remedy: "remove some" }));
+  refuseFields(tooMuch("spec.volumes", "volumes", volumeCount, limits.maxVolumes, { limits, unit: "volumes", remedy: "remove some" }));
   const containers = new Map<string, ContainerContent>();
   const volumes = new Map<string, VolumeContent>();
-  const refusals: Refusal[] = [];
+  const refusals: RefusedField[] = [];
   let [environmentBytes, filesBytes] = [0, 0];
   for (const field of containerFields(pod)) {
     const content = await readContainer(field, resolved, signal);
@@ -81,7 +75,7 @@ export async function readPodContent(
     if (limits.fileModes === "notKept" && files.some(({ mode }) => mode !== defaultMode)) lostModes.push(field.path);
   }
   const total = { limits, unit: "bytes", remedy: "move some of it into the image, or into a volume that the back end mounts itself" };
-  refuse([
+  refuseFields([
     ...refusals,
     ...tooMuch("spec.containers", "all variables of the pod together", environmentBytes, limits.maxPodEnvironmentBytes, total),
     ...tooMuch("spec.volumes", "all files of the pod together", filesBytes, limits.maxFilesBytes, total),
@@ -97,7 +91,7 @@ async function readContainer(field: ContainerField, resolved: ResolvedPod, signa
   return { name, command, args, environment: variables.map((each) => ({ ...each, isSensitive: isSensitive(field, each.name) })) };
 }
 
-function checkContainer(field: ContainerField, { environment, command, args }: ContainerContent, limits: ContentLimits): Refusal[] {
+function checkContainer(field: ContainerField, { environment, command, args }: ContainerContent, limits: ContentLimits): RefusedField[] {
   const remedy = "shorten it, or put it into a file of a volume";
   const commandBytes = [...command, ...args].reduce((sum, word) => sum + Buffer.byteLength(word), 0);
   const commandField = (field.container.command ?? []).length > 0 ? "command" : "args";
@@ -122,7 +116,7 @@ function checkContainer(field: ContainerField, { environment, command, args }: C
   ];
 }
 
-function checkFiles({ path }: VolumeField, files: readonly VolumeFile[], limits: ContentLimits): Refusal[] {
+function checkFiles({ path }: VolumeField, files: readonly VolumeFile[], limits: ContentLimits): RefusedField[] {
   const remedy = "split it, or move it into the image";
   const { fileModes } = limits;
   return files.flatMap((file) => [
@@ -144,16 +138,10 @@ function tooMuch(
   size: number,
   limit: number | undefined,
   { limits, unit, remedy }: { readonly limits: ContentLimits; readonly unit: string; readonly remedy: string },
-): Refusal[] {
+): RefusedField[] {
   if (limit === undefined || size <= limit) return [];
   const counted = what === unit ? `${size} ${unit}` : `${what}: ${size} ${unit}`;
   return [{ fieldPath, message: `${counted}, and ${limits.backEnd} takes at most ${limit}; ${remedy}` }];
-}
-
-function refuse([first, ...others]: readonly Refusal[]): void {
-  if (!first) return;
-  const rest = others.length === 0 ? "" : `; also ${[...new Set(others.map(({ fieldPath }) => fieldPath))].join(", ")}`;
-  throw new UnsupportedError(`${first.fieldPath}: ${first.message}${rest}`, { fieldPath: first.fieldPath });
 }
 
 function bytesOf({ name, value }: ResolvedEnvVar): number {

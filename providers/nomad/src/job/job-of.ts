@@ -1,11 +1,12 @@
 import type { Container, DeepReadonly, Owner, Pod } from "@virtual-kubelet/core";
+import { containerFields, volumeFields, type ContainerField } from "@virtual-kubelet/remote-pods";
 import type { NomadJob, NomadRestartPolicy, NomadTask, NomadTemplate, NomadVariable } from "../api/types.ts";
 import { nomadNamespaceOf } from "../config.ts";
 import { driverConfig } from "./driver-config.ts";
 import { groupNetworks, portLabels } from "./group-network.ts";
 import { jobIdOf, variablePaths } from "./job-id.ts";
 import { metaOf } from "./job-meta.ts";
-import { isConfidentialVolume, type PodContent } from "./pod-content.ts";
+import type { PodContent } from "./pod-content.ts";
 import { gatedContainers, groupName, shapeOf, type ContainerRole, type PodShape } from "./pod-shape.ts";
 import { taskLogin } from "./pull-credentials.ts";
 import { refuse } from "./refused-fields.ts";
@@ -43,17 +44,14 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
   const store: ItemStore = config.secrets === "inline" ? new InlineStore() : new VariableStore();
   const fileVolumes = fileVolumesOf(pod, content, jobId);
   const spec = pod.spec ?? { containers: [] };
-  const placed = [
-    ...(spec.initContainers ?? []).map((container, index) => ({ container, fieldPath: `spec.initContainers[${index}]` })),
-    ...spec.containers.map((container, index) => ({ container, fieldPath: `spec.containers[${index}]` })),
-  ];
+  const containers = containerFields(pod);
   const gated = new Set(gatedContainers(shapeOf(pod, { owner, driver, network, variables: [], fileVolumes: [] })).map(({ name }) => name));
 
-  const toTask = ({ container, fieldPath }: (typeof placed)[number]): NomadTask => {
+  const toTask = ({ container, path }: ContainerField): NomadTask => {
     const environment = taskEnvironment(container, content.environments.get(container.name) ?? [], {
       store,
       path: variablePaths.confidential(jobId),
-      fieldPath,
+      fieldPath: path,
     });
     const volumes = taskVolumes(container, { pod, settings, fileVolumes, store });
     const ports = portLabels(pod, container, settings);
@@ -84,7 +82,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
     };
   };
 
-  const tasks = placed.map(toTask);
+  const tasks = containers.map(toTask);
   const variables = store.variables();
   const shape = shapeOf(pod, {
     owner,
@@ -115,7 +113,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
         }),
         EphemeralDisk: {
           SizeMB: diskMB(
-            placed.map(({ container }) => container),
+            containers.map(({ container }) => container),
             settings,
           ),
           Sticky: false,
@@ -146,10 +144,10 @@ function gateTemplate(jobId: string, task: string): NomadTemplate {
 
 function fileVolumesOf(pod: DeepReadonly<Pod>, content: PodContent, jobId: string): ReadonlyMap<string, FileVolume> {
   return new Map(
-    [...content.files].map(([name, files]) => {
-      const confidential = isConfidentialVolume(pod, name);
-      const path = confidential ? variablePaths.confidential(jobId) : variablePaths.files(jobId);
-      return [name, { name, files, path, confidential, fsGroup: pod.spec?.securityContext?.fsGroup }];
+    volumeFields(pod).flatMap(({ name, isSensitive }) => {
+      const files = content.files.get(name);
+      const path = isSensitive ? variablePaths.confidential(jobId) : variablePaths.files(jobId);
+      return files ? [[name, { name, files, path, confidential: isSensitive, fsGroup: pod.spec?.securityContext?.fsGroup }]] : [];
     }),
   );
 }

@@ -1,4 +1,5 @@
 import type { Container, DeepReadonly, Pod, RegistryEntry, ResolvedEnvVar, ResolvedPod, VolumeFile } from "@virtual-kubelet/core";
+import { volumeFields } from "@virtual-kubelet/remote-pods";
 import { pullCredentialsOf, type PullCredentials } from "./pull-credentials.ts";
 import type { JobSettings } from "./settings.ts";
 
@@ -12,29 +13,9 @@ export interface PodContent {
   readonly logins: ReadonlyMap<string, PullCredentials>;
 }
 
-/** Volume sources whose files core resolves. */
-const fileSources = ["configMap", "secret", "downwardAPI", "projected"] as const;
-
 /** All containers of the pod that run, in the order of their start. */
 export function containersOf({ spec }: DeepReadonly<Pod>): readonly DeepReadonly<Container>[] {
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
-}
-
-/** Names of the pod's volumes whose files core resolves, and which some container mounts. */
-function fileVolumesOf(pod: DeepReadonly<Pod>): readonly string[] {
-  const mounted = new Set(containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
-  return (pod.spec?.volumes ?? [])
-    .filter((volume) => mounted.has(volume.name) && fileSources.some((source) => volume[source]))
-    .map(({ name }) => name);
-}
-
-/** Whether a volume's files come from a secret, or hold a token. */
-export function isConfidentialVolume(pod: DeepReadonly<Pod>, name: string): boolean {
-  const volume = pod.spec?.volumes?.find((each) => each.name === name);
-  return (
-    Boolean(volume?.secret) ||
-    (volume?.projected?.sources?.some(({ secret, serviceAccountToken }) => secret ?? serviceAccountToken) ?? false)
-  );
 }
 
 /** Sources of a pod's contents. */
@@ -54,7 +35,7 @@ export async function readPodContent(
   const environments = new Map<string, readonly ResolvedEnvVar[]>();
   for (const { name } of containersOf(pod)) environments.set(name, await resolved.environment(name, signal));
   const files = new Map<string, readonly VolumeFile[]>();
-  for (const name of fileVolumesOf(pod)) files.set(name, (await resolved.volume(name, signal)).files);
+  for (const { name } of volumeFields(pod)) files.set(name, (await resolved.volume(name, signal)).files);
   const isLoggedIn = driver === "docker" && config.imagePullSecrets === "use" && Boolean(pod.spec?.imagePullSecrets?.length);
   return { environments, files, logins: isLoggedIn ? pullCredentialsOf(pod, await pullSecrets(signal)) : new Map() };
 }

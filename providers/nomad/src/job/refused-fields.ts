@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
+import { containerFields, refuseFields, type RefusedField } from "@virtual-kubelet/remote-pods";
 import { probeFields } from "./probed-ports.ts";
 import { annotationDomain } from "./annotations.ts";
 import type { JobSettings } from "./settings.ts";
@@ -8,28 +8,15 @@ import { isEmptyDir, isReplaceable, sharedEmptyDirs, volumeOfClaim } from "./tas
 
 type PodVolume = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]>;
 
-/** A field that asks for what cannot be had, and why. */
-interface RefusedField {
-  readonly fieldPath: string;
-  readonly message: string;
-}
-
 /** @throws UnsupportedError naming the first field that cannot be had, and all others */
 export function refuse(pod: DeepReadonly<Pod>, settings: JobSettings): void {
-  const [first, ...others] = refusedFields(pod, settings);
-  if (!first) return;
-  const rest = others.length === 0 ? "" : `; also ${others.map(({ fieldPath }) => fieldPath).join(", ")}`;
-  throw new UnsupportedError(`${first.fieldPath}: ${first.message}${rest}`, { fieldPath: first.fieldPath });
+  refuseFields(refusedFields(pod, settings));
 }
 
 /** The fields of a pod that Nomad, or this configuration, cannot do, beyond what the capabilities say. */
 function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
-  const spec = pod.spec ?? { containers: [] };
-  const graceSeconds = spec.terminationGracePeriodSeconds ?? 30;
-  const containers = [
-    ...(spec.initContainers ?? []).map((container, index) => ({ container, path: `spec.initContainers[${index}]` })),
-    ...spec.containers.map((container, index) => ({ container, path: `spec.containers[${index}]` })),
-  ];
+  const graceSeconds = pod.spec?.terminationGracePeriodSeconds ?? 30;
+  const containers = containerFields(pod);
   return [
     ...refusedInSpec(pod, settings),
     ...containers.flatMap(({ container, path }) => [...refusedHooks(container, path), ...refusedInContainer(container, path, settings)]),
