@@ -43,3 +43,4 @@ export { followSnapshots } from "./logs/follow-snapshots.ts";
 export { SnapshotPollers, type JoinedPoller, type PolledSnapshot, type SnapshotPollersOptions } from "./logs/snapshot-pollers.ts";
 export { outputStateOf, type OutputState, type SnapshotSource } from "./logs/snapshot-source.ts";
 export { RemotePodProvider, type RemotePodProviderOptions } from "./remote-pod-provider.ts";
+export { BackgroundWork, type BackgroundWorkOptions } from "./work/background-work.ts";

@@ -22,6 +22,7 @@ import {
   type StatsSummary,
 } from "@virtual-kubelet/core";
 import { isConflict, isInvalidInput, isNotFound, isQuotaExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
+import { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import type { Duplex } from "node:stream";
 import { execInTask } from "./access/exec.ts";
 import { LogTimes } from "./access/arrival-times.ts";
@@ -39,7 +40,6 @@ import { refuseChange } from "./job/refused-changes.ts";
 import { jobSettingsOf } from "./job/settings.ts";
 import { NodeWatch } from "./node/node-watch.ts";
 import { PodMeter } from "./node/pod-meter.ts";
-import { Background } from "./pods/background.ts";
 import { FileRefresh } from "./pods/file-refresh.ts";
 import type { PodEntry } from "./pods/pod-entry.ts";
 import { PodFinder } from "./pods/pod-finder.ts";
@@ -75,7 +75,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #close: () => Promise<void>;
   readonly #owner: Owner;
   readonly #registry: PodRegistry;
-  readonly #background: Background;
+  readonly #background: BackgroundWork;
   readonly #nodes: NodeWatch;
   readonly #hooks: ContainerHooks;
   readonly #probing: PodProbing;
@@ -101,7 +101,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     const clientOf = (ref: PodRef): NomadClient => this.#clientOf(ref);
     this.#clients = nomadNamespacesOf(config).map((namespace) => client.in(namespace));
     this.#registry = new PodRegistry({ owner: this.#owner, namespaceOf, reader });
-    this.#background = new Background({ clock, logger });
+    this.#background = new BackgroundWork({ clock, logger, backEnd: "Nomad" });
     this.#nodes = new NodeWatch({
       client,
       config,

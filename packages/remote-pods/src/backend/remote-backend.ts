@@ -190,7 +190,7 @@ export interface RemoteBackend<Request, Remote, Memory = undefined> {
 
   /** Called once for each object that no longer starts, until it succeeds; for work that follows a create, such as a floating IP. */
   settle?(target: RemoteTarget<Remote>, signal: AbortSignal): Promise<void>;
-  /** Called after the object is gone, until it succeeds; frees what belonged to the pod. */
+  /** Called after the object is gone, until it succeeds or throws a NotFoundError; frees what belonged to the pod. */
   release?(ref: PodRef, remote: Remote | undefined, signal: AbortSignal): Promise<void>;
   /** Called after a complete list, at most every ten minutes, with the UIDs of all pods that exist; removes other leftovers of this node. */
   sweep?(uids: ReadonlySet<string>, signal: AbortSignal): Promise<void>;

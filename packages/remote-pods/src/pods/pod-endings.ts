@@ -4,11 +4,10 @@ import type { DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
 import { isConflict, isNotFound, messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { PodIdentity } from "../backend/observation.ts";
 import type { RemoteBackend } from "../backend/remote-backend.ts";
+import type { RemoteTarget } from "../backend/remote-target.ts";
+import { BackgroundWork } from "../work/background-work.ts";
 import type { PodFinder } from "./pod-finder.ts";
 import type { PodTable } from "./pod-table.ts";
-
-/** Delay before a failed release is tried again. */
-const releaseRetryMs = 30_000;
 
 export interface PodEndingsOptions<Request, Remote, Memory> {
   readonly backend: RemoteBackend<Request, Remote, Memory>;
@@ -24,12 +23,13 @@ export interface PodEndingsOptions<Request, Remote, Memory> {
 export class PodEndings<Request, Remote, Memory> {
   readonly #options: PodEndingsOptions<Request, Remote, Memory>;
   readonly #steps = new Map<string, Promise<void>>();
-  readonly #surplus = new Set<string>();
-  readonly #work = new Set<Promise<void>>();
+  readonly #surplus = new Map<string, Promise<void>>();
   readonly #disposal = new AbortController();
+  readonly #releases: BackgroundWork;
 
   constructor(options: PodEndingsOptions<Request, Remote, Memory>) {
     this.#options = options;
+    this.#releases = new BackgroundWork({ ...options, backEnd: options.backend.name });
   }
 
   /**
@@ -63,37 +63,25 @@ export class PodEndings<Request, Remote, Memory> {
 
   /** Ends an object that is not its pod's latest one. A failure is tried again when the object is seen again. */
   removeSurplus(id: string, identity: PodIdentity, remote: Remote | undefined): void {
-    const { backend, logger } = this.#options;
     if (this.#surplus.has(id) || this.#disposal.signal.aborted) return;
-    const { namespace, name } = identity.ref;
-    this.#run(this.#surplus, id, async (signal) => {
-      const ending = { graceLeftMs: 0, isAsked: false, killedAgoMs: undefined, isDeleted: false };
-      const step = await backend.end({ id, identity, remote }, ending, signal);
-      if (step !== "wait") logger.warn({ pod: `${namespace}/${name}`, object: id }, "ended an object that is not the pod's latest one");
-    });
+    const ended = this.#endSurplus({ id, identity, remote }).finally(() => this.#surplus.delete(id));
+    this.#surplus.set(id, ended);
   }
 
   /** Frees what belonged to a pod that is gone; tried again until it succeeds. */
   release(ref: PodRef, remote: Remote | undefined): void {
-    const { backend, clock, logger } = this.#options;
-    if (!backend.release || this.#disposal.signal.aborted) return;
-    this.#run(undefined, ref.uid, async (signal) => {
-      for (;;) {
-        try {
-          return await backend.release?.(ref, remote, signal);
-        } catch (error) {
-          signal.throwIfAborted();
-          logger.warn({ err: error, pod: `${ref.namespace}/${ref.name}` }, "what belonged to a pod could not be freed; trying again");
-          await clock.sleep(releaseRetryMs, signal);
-        }
-      }
-    });
+    const { backend } = this.#options;
+    const release = backend.release?.bind(backend);
+    if (!release) return;
+    this.#releases.run(`release what belonged to pod ${ref.namespace}/${ref.name} (${ref.uid})`, (signal) =>
+      untilAborted(release(ref, remote, signal), signal),
+    );
   }
 
   /** Stops the work and leaves the pods as they are; the next program ends them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
-    await Promise.allSettled([...this.#work, ...this.#steps.values()]);
+    await Promise.allSettled([this.#releases[Symbol.asyncDispose](), ...this.#surplus.values(), ...this.#steps.values()]);
   }
 
   async #step(uid: string): Promise<void> {
@@ -118,18 +106,18 @@ export class PodEndings<Request, Remote, Memory> {
     }
   }
 
-  #run(keys: Set<string> | undefined, key: string, work: (signal: AbortSignal) => Promise<void>): void {
-    keys?.add(key);
-    const { logger } = this.#options;
-    const running = work(this.#disposal.signal)
-      .catch((error: unknown) => {
-        if (!this.#disposal.signal.aborted)
-          logger.debug({ object: key, err: messageOf(error) }, "work on an object failed; trying again later");
-      })
-      .finally(() => {
-        keys?.delete(key);
-        this.#work.delete(running);
-      });
-    this.#work.add(running);
+  /** Never rejects. */
+  async #endSurplus(target: RemoteTarget<Remote>): Promise<void> {
+    const { backend, logger } = this.#options;
+    const { namespace, name } = target.identity.ref;
+    const { signal } = this.#disposal;
+    try {
+      const ending = { graceLeftMs: 0, isAsked: false, killedAgoMs: undefined, isDeleted: false };
+      const step = await untilAborted(backend.end(target, ending, signal), signal);
+      if (step !== "wait")
+        logger.warn({ pod: `${namespace}/${name}`, object: target.id }, "ended an object that is not the pod's latest one");
+    } catch (error) {
+      if (!signal.aborted) logger.debug({ object: target.id, err: messageOf(error) }, "work on an object failed; trying again later");
+    }
   }
 }

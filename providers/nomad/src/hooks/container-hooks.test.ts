@@ -1,10 +1,10 @@
 import { systemRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { Pod, PodEvent } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
+import { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { TaskState } from "../api/types.ts";
-import { Background } from "../pods/background.ts";
 import { newPodEntry, type PodEntry } from "../pods/pod-entry.ts";
 import { containerWith, planOf, podWith } from "../test-support/pods.ts";
 import { ContainerHooks } from "./container-hooks.ts";
@@ -16,7 +16,7 @@ const pod: Pod = podWith({
 const { job, shape } = planOf(pod);
 
 let clock: VirtualClock;
-let background: Background;
+let background: BackgroundWork;
 let hooks: ContainerHooks;
 let entry: PodEntry;
 let events: PodEvent[];
@@ -24,7 +24,7 @@ let changes: number;
 
 beforeEach(() => {
   [clock, events, changes] = [new VirtualClock(), [], 0];
-  background = new Background({ clock, logger: silentLogger });
+  background = new BackgroundWork({ clock, logger: silentLogger, backEnd: "Nomad" });
   hooks = new ContainerHooks({
     clientOf: () => ({}) as unknown as NomadClient,
     clock,

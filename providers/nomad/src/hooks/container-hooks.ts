@@ -12,9 +12,9 @@ import type {
   Random,
 } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
+import type { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import { execInTask } from "../access/exec.ts";
 import type { NomadClient } from "../api/nomad-client.ts";
-import type { Background } from "../pods/background.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
 
 export interface ContainerHooksOptions {
@@ -22,7 +22,7 @@ export interface ContainerHooksOptions {
   readonly clock: Clock;
   readonly random: Pick<Random, "uuid">;
   readonly logger: Logger;
-  readonly background: Background;
+  readonly background: BackgroundWork;
   /** The pod as the cluster has it: hooks are not kept in Nomad. */
   readonly findPod: (ref: PodRef) => DeepReadonly<Pod> | undefined;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;

@@ -1,5 +1,6 @@
 import type { Clock, Owner, PodEvent, PodRef, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
+import type { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 import { variablePaths } from "../job/job-id.ts";
@@ -8,7 +9,6 @@ import { gatedContainers, type ContainerShape, type PodShape } from "../job/pod-
 import type { ContainerHooks } from "../hooks/container-hooks.ts";
 import { hasEnded, isToBeStopped, podStatusOf } from "../status/pod-status.ts";
 import type { PodProbing } from "../probes/pod-probing.ts";
-import type { Background } from "./background.ts";
 import { gatesToOpen } from "./gates.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import type { PodRegistry } from "./pod-registry.ts";
@@ -18,7 +18,7 @@ export interface PodKeeperOptions {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly registry: PodRegistry;
-  readonly background: Background;
+  readonly background: BackgroundWork;
   readonly owner: Owner;
   readonly namespaceOf: NamespaceOf;
   readonly purgeAfterMs: number;

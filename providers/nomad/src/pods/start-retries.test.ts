@@ -1,12 +1,12 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { PodEvent } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
+import { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation, TaskState } from "../api/types.ts";
 import { readJobMeta } from "../job/job-meta.ts";
 import { containerWith, namespaceOf, owner, planOf, podWith } from "../test-support/pods.ts";
-import { Background } from "./background.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import { PodRegistry } from "./pod-registry.ts";
 import { StartRetries } from "./start-retries.ts";
@@ -14,7 +14,7 @@ import { StartRetries } from "./start-retries.ts";
 const { job } = planOf(podWith());
 
 let clock: VirtualClock;
-let background: Background;
+let background: BackgroundWork;
 let retries: StartRetries;
 let entry: PodEntry;
 let stopped: boolean;
@@ -24,7 +24,7 @@ let events: PodEvent[];
 
 beforeEach(() => {
   [clock, stopped, meta, registered, events] = [new VirtualClock(), false, job.Meta, 0, []];
-  background = new Background({ clock, logger: silentLogger });
+  background = new BackgroundWork({ clock, logger: silentLogger, backEnd: "Nomad" });
   const registry = new PodRegistry({ owner, namespaceOf, reader: { skip() {} } });
   const stub = (): object => ({ ID: job.ID, Namespace: "default", Meta: meta, Stop: stopped, CreateIndex: 10, JobModifyIndex: 10 });
   const client = {

@@ -1,6 +1,7 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { Owner, PodEvent, PodRef } from "@virtual-kubelet/core";
 import { ownValue } from "@virtual-kubelet/kubernetes";
+import type { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 import { variablePaths } from "../job/job-id.ts";
@@ -9,7 +10,6 @@ import { gatedContainers } from "../job/pod-shape.ts";
 import { restartsOnceMore, startFailureOf } from "../status/container-status.ts";
 import { isToStartAgain } from "../status/pod-status.ts";
 import { taskStateOf } from "../status/task-state.ts";
-import type { Background } from "./background.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 
@@ -19,7 +19,7 @@ export interface StartRetriesOptions {
   readonly owner: Owner;
   readonly namespaceOf: NamespaceOf;
   readonly registry: PodRegistry;
-  readonly background: Background;
+  readonly background: BackgroundWork;
   /** Delay after the first start that failed. */
   readonly firstDelayMs: number;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;

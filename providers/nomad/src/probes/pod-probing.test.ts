@@ -2,6 +2,7 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Container, Pod, PodEvent } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
@@ -9,13 +10,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
-import { Background } from "../pods/background.ts";
 import { newPodEntry, type PodEntry } from "../pods/pod-entry.ts";
 import { containerWith, planOf, podWith } from "../test-support/pods.ts";
 import { PodProbing } from "./pod-probing.ts";
 
 let clock: VirtualClock;
-let background: Background;
+let background: BackgroundWork;
 let probing: PodProbing;
 let pod: Pod | undefined;
 let events: PodEvent[];
@@ -42,7 +42,7 @@ beforeEach(async () => {
   await once(server, "listening");
   ({ port } = server.address() as AddressInfo);
   deaf = new WebSocketServer({ server });
-  background = new Background({ clock, logger: silentLogger });
+  background = new BackgroundWork({ clock, logger: silentLogger, backEnd: "Nomad" });
   const client = {
     stats: async () => {
       if (!isReachable) throw new UnavailableError("no path to node");

@@ -11,9 +11,9 @@ import {
   type ProbeStanding,
   type WantedProbe,
 } from "@virtual-kubelet/pod-runtime/probes";
+import type { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import { execInTask } from "../access/exec.ts";
 import type { NomadClient } from "../api/nomad-client.ts";
-import type { Background } from "../pods/background.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
 import { hasEnded } from "../status/pod-status.ts";
 import { ClientReach } from "./client-reach.ts";
@@ -26,7 +26,7 @@ export interface PodProbingOptions {
   readonly clock: Clock;
   readonly random: Pick<Random, "uuid">;
   readonly logger: Logger;
-  readonly background: Background;
+  readonly background: BackgroundWork;
   /** Maximum number of commands at once. */
   readonly maxCommands: number;
   readonly findPod: (ref: PodRef) => DeepReadonly<Pod> | undefined;

@@ -2,9 +2,9 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
+import { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Allocation } from "../api/types.ts";
-import { Background } from "../pods/background.ts";
 import { newPodEntry, type PodEntry } from "../pods/pod-entry.ts";
 import { planOf, podWith } from "../test-support/pods.ts";
 import { instanceId } from "./running-containers.ts";
@@ -13,7 +13,7 @@ import { TaskEnds } from "./task-ends.ts";
 const startedAt = "2026-11-21T10:00:00.5Z";
 
 let clock: VirtualClock;
-let background: Background;
+let background: BackgroundWork;
 let ends: TaskEnds;
 let entry: PodEntry;
 let calls: string[];
@@ -25,7 +25,7 @@ let killTimeMs: number;
 
 beforeEach(() => {
   [clock, calls, failures, startedNow, state, killTimeMs] = [new VirtualClock(), [], [], startedAt, "running", 0];
-  background = new Background({ clock, logger: silentLogger });
+  background = new BackgroundWork({ clock, logger: silentLogger, backEnd: "Nomad" });
   ends = new TaskEnds({
     clock,
     background,

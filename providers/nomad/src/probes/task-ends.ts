@@ -2,8 +2,8 @@ import type { Clock } from "@virtual-kubelet/clock";
 import type { PodRef } from "@virtual-kubelet/core";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
+import type { BackgroundWork } from "@virtual-kubelet/remote-pods";
 import type { NomadClient } from "../api/nomad-client.ts";
-import type { Background } from "../pods/background.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
 import { taskStateOf } from "../status/task-state.ts";
 import { instanceId } from "./running-containers.ts";
@@ -11,7 +11,7 @@ import { instanceId } from "./running-containers.ts";
 export interface TaskEndsOptions {
   readonly clientOf: (ref: PodRef) => Pick<NomadClient, "readAllocation" | "restartTask" | "signalTask">;
   readonly clock: Clock;
-  readonly background: Background;
+  readonly background: BackgroundWork;
 }
 
 /** Interval between checks of a task that has to end. */
