@@ -1,4 +1,4 @@
-import { Semaphore } from "@virtual-kubelet/async";
+import { Semaphore, withDeadline } from "@virtual-kubelet/async";
 import {
   podRef,
   type AttachIO,
@@ -215,11 +215,8 @@ export class RemoteProbes<Remote> implements AsyncDisposable {
     const { targetOf, probing, look, host } = this.#options;
     const target = targetOf(uid);
     if (!target) return;
-    const late = new AbortController();
-    const limitMs = Math.min(confirmMs, timeoutMs(spec));
-    using _timer = host.clock.setTimer(limitMs, () => late.abort(new UnavailableError(`the back end did not answer within ${limitMs} ms`)));
-    const limit = AbortSignal.any([signal, late.signal]);
-    await (probing.confirm ? probing.confirm(target, limit) : look(target, limit));
+    const deadline = { clock: host.clock, timeoutMs: Math.min(confirmMs, timeoutMs(spec)), what: "confirm a failed probe" };
+    await withDeadline(deadline, signal, async (limit) => (probing.confirm ? probing.confirm(target, limit) : look(target, limit)));
   }
 }
 

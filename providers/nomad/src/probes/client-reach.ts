@@ -1,6 +1,5 @@
-import { SingleFlight } from "@virtual-kubelet/async";
+import { SingleFlight, withDeadline } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
-import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 
@@ -18,13 +17,7 @@ export class ClientReach {
 
   /** Asks the allocation's client, once for all who ask at the same time. @throws if it does not answer */
   check(nomad: Pick<NomadClient, "stats">, { ID, NodeID }: Pick<Allocation, "ID" | "NodeID">, signal: AbortSignal): Promise<void> {
-    return this.#calls.run(NodeID, (inner) => this.#ask(nomad, ID, inner), signal);
-  }
-
-  async #ask(nomad: Pick<NomadClient, "stats">, allocation: string, signal: AbortSignal): Promise<void> {
-    const late = new AbortController();
-    const reason = new UnavailableError(`measure allocation ${allocation}: no answer within ${answerMs} ms`);
-    using _timer = this.#clock.setTimer(answerMs, () => late.abort(reason));
-    await nomad.stats(allocation, AbortSignal.any([signal, late.signal]));
+    const deadline = { clock: this.#clock, timeoutMs: answerMs, what: `measure allocation ${ID}` };
+    return this.#calls.run(NodeID, (inner) => withDeadline(deadline, inner, async (limit) => void (await nomad.stats(ID, limit))), signal);
   }
 }
