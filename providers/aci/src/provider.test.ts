@@ -1,3 +1,4 @@
+import type { ResolvedPod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
 import { podOf, resolverOf, testUid, configOf, mainWith } from "./test-support/pods.ts";
 import { provider } from "./provider.ts";
@@ -119,4 +120,13 @@ test("a plan shows placeholders for a share's secret, and says that pull secrets
     },
   });
   expect(requests?.[0]?.note).toMatch(/pull secrets/);
+});
+
+test("a plan takes a resolver whose methods are its class's", async () => {
+  const plain = resolverOf(podOf());
+  const resolved = Object.create(plain) as ResolvedPod;
+  const requests = await provider.plan?.(podOf(), resolved, { ...context, config: configOf() }, live);
+
+  expect(Object.keys(resolved)).toEqual([]);
+  expect(requests).toHaveLength(1);
 });

@@ -92,8 +92,16 @@ export const provider: ProviderDefinition<AciConfig> = {
 /** Shows placeholders for the secrets of Azure Files' shares, which a plan does not know. */
 function withShareSecrets(resolved: ResolvedPod, namespace: string): ResolvedPod {
   const placeholder = (name: string, key: string): string => Buffer.from(`[secret ${namespace}/${name}: ${key}]`).toString("base64");
+  const { claimedVolume } = resolved;
+  // The methods are named one by one, because a resolver may be an instance of a class.
   return {
-    ...resolved,
+    environment: (container, signal, known) => resolved.environment(container, signal, known),
+    commandLine: (container, signal, known) => resolved.commandLine(container, signal, known),
+    volume: (name, signal) => resolved.volume(name, signal),
+    watchVolume: (name, signal) => resolved.watchVolume(name, signal),
+    ...(claimedVolume && { claimedVolume: (name, signal) => claimedVolume.call(resolved, name, signal) }),
+    configMap: (name, signal) => resolved.configMap(name, signal),
+    serviceVariables: (signal) => resolved.serviceVariables(signal),
     async secret(name, signal) {
       try {
         return await resolved.secret(name, signal);
