@@ -1,6 +1,7 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { ObjectReader, podRef, type DeepReadonly, type Owner, type Pod, type PodRef, type ProviderHost } from "@virtual-kubelet/core";
-import type { Observation, PodIdentity } from "../backend/observation.ts";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { IdentityReading, Observation, PodIdentity } from "../backend/observation.ts";
 import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
 import { earlierRunsOf } from "../state/earlier-runs.ts";
 import { identityOf, idOf, objectOf, type KnownObject } from "../state/pod-state.ts";
@@ -58,7 +59,7 @@ export class ObjectObserver<Request, Remote, Memory> {
       return "pod";
     }
     if (this.#foreign.has(id)) return "foreign";
-    const reading = identity ?? (remote === undefined ? undefined : this.#options.backend.identityOf(remote));
+    const reading = identity ?? (remote === undefined ? undefined : this.#identityOf(remote));
     if (!reading) return undefined;
     return this.#judge(id, reading)[0];
   }
@@ -70,13 +71,13 @@ export class ObjectObserver<Request, Remote, Memory> {
 
   /** Takes in a described object. */
   see(id: string, remote: Remote, listed: ListingFacts<Remote> = {}): Meaning {
-    const { table, backend } = this.#options;
+    const { table } = this.#options;
     const known = table.byId(id);
     // The identity of a known object stays, even if somebody changes its tags.
     const [meaning, identity] =
       known && idOf(known) === id
         ? (["pod", objectOf(known)?.identity ?? identityOf(known)] as const)
-        : this.#judge(id, backend.identityOf(remote));
+        : this.#judge(id, this.#identityOf(remote));
     if (!identity) return meaning;
     this.note(id, identity, remote, listed);
     return "pod";
@@ -95,7 +96,6 @@ export class ObjectObserver<Request, Remote, Memory> {
     }
     // The object of a pod that is gone may appear late under its own name, never under another.
     if (state?.kind === "gone" && hasOtherName) return this.skipCopy(id, identity);
-    this.#reader.accept("object", id);
     const object = this.#knownObject(id, identity, remote, { known: current?.id === id ? current : undefined, listedAt: createdAt });
     table.dispatch(uid, { kind: "seen", object });
   }
@@ -113,7 +113,7 @@ export class ObjectObserver<Request, Remote, Memory> {
     { known, listedAt }: { readonly known: KnownObject<Remote, Memory> | undefined; readonly listedAt: string | undefined },
   ): KnownObject<Remote, Memory> {
     const pod = this.#podOf(identity.ref);
-    const observation = remote === undefined ? known?.observation : this.#observe(remote, identity, { pod, known });
+    const observation = (remote === undefined ? undefined : this.#observe(id, remote, identity, { pod, known })) ?? known?.observation;
     const { containerStatuses = [], initContainerStatuses = [] } = observation?.status ?? {};
     return {
       id,
@@ -126,14 +126,33 @@ export class ObjectObserver<Request, Remote, Memory> {
     };
   }
 
+  /** @returns `undefined` if the back end's translation fails: the object exists, and keeps its last known state */
   #observe(
+    id: string,
     remote: Remote,
     identity: PodIdentity,
     { pod, known }: { readonly pod: DeepReadonly<Pod> | undefined; readonly known: KnownObject<Remote, Memory> | undefined },
-  ): Observation<Memory> {
+  ): Observation<Memory> | undefined {
     const { backend, table } = this.#options;
     const isEnding = table.get(identity.ref.uid)?.kind === "deleting" || pod?.metadata?.deletionTimestamp !== undefined;
-    return backend.observe(remote, { identity, pod, memory: known?.observation?.memory, nowMs: this.#clock.now(), isEnding });
+    try {
+      const context = { identity, pod, memory: known?.observation?.memory, nowMs: this.#clock.now(), isEnding };
+      const observation = backend.observe(remote, context);
+      this.#reader.accept("object", id);
+      return observation;
+    } catch (error) {
+      this.skip(id, `its state cannot be read: ${messageOf(error)}`);
+      return undefined;
+    }
+  }
+
+  /** One object that the back end's translation fails on must not hide the others. */
+  #identityOf(remote: Remote): IdentityReading {
+    try {
+      return this.#options.backend.identityOf(remote);
+    } catch (error) {
+      return { kind: "unreadable", why: `whose it is cannot be told: ${messageOf(error)}` };
+    }
   }
 
   /** The pod at the API server, if it is still the pod of this UID. */
@@ -142,7 +161,7 @@ export class ObjectObserver<Request, Remote, Memory> {
     return pod && podRef(pod).uid === ref.uid ? pod : undefined;
   }
 
-  #judge(id: string, reading: ReturnType<RemoteBackend<Request, Remote, Memory>["identityOf"]>): readonly [Meaning, PodIdentity?] {
+  #judge(id: string, reading: IdentityReading): readonly [Meaning, PodIdentity?] {
     const { backend, owner } = this.#options;
     switch (reading.kind) {
       case "foreign":

@@ -1,0 +1,79 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
+import { expect, test } from "vitest";
+import { FakeBackend, type FakeBackendOptions } from "./test-support/fake-backend.ts";
+import { FakeNode } from "./test-support/fake-node.ts";
+
+const never = new AbortController().signal;
+
+/** @param change - makes the back end answer oddly, before the node starts */
+async function started(
+  options: Partial<FakeBackendOptions> = {},
+  change: (backend: FakeBackend) => void = () => {},
+): Promise<{ readonly clock: VirtualClock; readonly backend: FakeBackend; readonly node: FakeNode }> {
+  const clock = new VirtualClock();
+  const backend = new FakeBackend({ clock, random: new SeededRandom(1), ...options });
+  change(backend);
+  const node = new FakeNode(backend, clock);
+  node.start();
+  await clock.advance(1_000);
+  return { clock, backend, node };
+}
+
+test.each([{}, { remote: false }, { identity: false, remote: false }])(
+  "an object whose state cannot be translated hides no other: it keeps its last state, and is deleted like any other (lists: %j)",
+  async (lists) => {
+    const { clock, backend, node } = await started({ lists, limits: { describeBatch: 100 } });
+    for (const uid of ["uid-0", "uid-1", "uid-2"]) node.add(uid);
+    await clock.advance(20_000);
+    const observe = backend.observe.bind(backend);
+    backend.observe = (object, context) => {
+      if (object.id === "uid-1-0") throw new TypeError("Cannot read properties of undefined (reading 'containers')");
+      return observe(object, context);
+    };
+    await node.stop();
+    node.start();
+    const ended = backend.objects.get("uid-2-0");
+    if (ended) ended.endsMs = clock.monotonic();
+
+    await clock.advance(60_000);
+    const listed = node.provider.getPods(never);
+    await clock.advance(1_000);
+
+    expect((await listed).pods.map(({ ref: { uid }, status: { phase } }) => [uid, phase]).toSorted()).toEqual([
+      ["uid-0", "Running"],
+      ["uid-1", "Running"],
+      ["uid-2", "Succeeded"],
+    ]);
+    node.delete("uid-1");
+    await clock.advance(60_000);
+    expect(node.reports.get("uid-1")).toMatchObject({ gone: true });
+    expect(backend.liveOf("uid-1")).toEqual([]);
+    await node.stop();
+  },
+);
+
+test.each([{ identity: false }, { identity: false, remote: false }])(
+  "an object whose tags make the back end's translation fail makes the list incomplete, and hides no pod (lists: %j)",
+  async (lists) => {
+    const { clock, backend, node } = await started({ lists }, (odd) => {
+      odd.put("odd", { kind: "foreign" });
+      const identityOf = odd.identityOf.bind(odd);
+      odd.identityOf = (object) => {
+        if (object.id === "odd") throw new TypeError("Cannot convert undefined or null to object");
+        return identityOf(object);
+      };
+    });
+    node.add("uid-0");
+    await clock.advance(20_000);
+    await node.stop();
+    node.start();
+    await clock.advance(1_000);
+
+    const listed = node.provider.getPods(never);
+    await clock.advance(1_000);
+
+    expect(await listed).toMatchObject({ pods: [{ ref: { uid: "uid-0" }, status: { phase: "Running" } }], complete: false });
+    expect(backend.objects.get("odd")?.endsMs).toBeUndefined();
+    await node.stop();
+  },
+);
