@@ -1,21 +1,10 @@
 import type { Pod } from "@virtual-kubelet/core";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { faultAnswers } from "../aci/fake/fault-rules.ts";
-import { openAci, type AciOptions, type OpenedAci } from "../aci/support/open-aci.ts";
+import { openAci, type OpenedAci } from "../aci/support/open-aci.ts";
 import { podOf } from "../zun/support.ts";
 
 // What goes wrong between a node and Azure, on virtual time: nothing is lost, and nothing runs twice.
-
-const opened: OpenedAci[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each[Symbol.asyncDispose]();
-});
-
-async function open(options?: AciOptions): Promise<OpenedAci> {
-  const aci = await openAci(options);
-  opened.push(aci);
-  return aci;
-}
 
 const creates = { method: "PUT", path: /\/containerGroups\/[^/?]+\?/i };
 const lists = { method: "GET", path: /\/containerGroups\?/i };
@@ -34,7 +23,7 @@ test.for([
   ["an answer of a proxy in HTML, of a group that was created", faultAnswers.html, "after"],
   ["half of an answer, of a group that was created", { status: 201, body: '{"id": "/subscr' }, "after"],
 ] as const)("%s leads to exactly one container group", async ([, answer, when]) => {
-  const aci = await open();
+  await using aci = await openAci();
   const pod = webPod();
   aci.azure.faults.add({ ...creates, times: 1, when, answer });
   const error = await aci.create(pod);
@@ -46,7 +35,7 @@ test.for([
 });
 
 test("a create that Azure never finishes leaves the pod Pending and its list alive, and the pod runs once Azure goes on", async () => {
-  const aci = await open();
+  await using aci = await openAci();
   const [stuck, other] = [webPod(), webPod()];
   await aci.create(stuck);
   const held = aci.groups()[0]!.hold();
@@ -60,7 +49,7 @@ test("a create that Azure never finishes leaves the pod Pending and its list ali
 });
 
 test("a list that fails or never answers makes no pod gone", async () => {
-  const aci = await open();
+  await using aci = await openAci();
   const pod = webPod();
   await aci.create(pod);
   await aci.untilPhase(pod, "Running");

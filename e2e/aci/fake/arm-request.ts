@@ -8,6 +8,8 @@ export interface ArmRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Parsed JSON or form; `undefined` if there is none. */
   readonly body?: unknown;
+  /** Port of the client; `undefined` if the request came over no connection. */
+  readonly clientPort?: number | undefined;
 }
 
 /** An answer of the fake. */

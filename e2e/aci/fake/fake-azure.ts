@@ -70,7 +70,7 @@ export class FakeAzure implements AsyncDisposable {
   readonly limiter: CallLimiter;
   readonly faults: FaultRules = new FaultRules();
   readonly calls: SeenCall[] = [];
-  /** Ports of clients whose requests are never answered. */
+  /** Ports of clients whose requests wait for the clock or are never answered. */
   readonly heldPorts: Set<number> = new Set<number>();
   /** All connections are dropped. */
   isAway = false;
@@ -159,12 +159,18 @@ export class FakeAzure implements AsyncDisposable {
     const call: SeenCall = { kind, method, path, query: query.toString(), body, atMs: this.clock.now(), status: undefined };
     this.calls.push(call);
     if (this.isAway) return "drop";
+    const { clientPort = 0 } = request;
     const rule = this.faults.take(method, call.query === "" ? path : `${path}?${call.query}`);
     const real =
       rule?.when !== "after" && rule !== undefined && typeof rule.answer !== "function" ? undefined : await this.#answer(request, kind);
     const answer = rule === undefined ? real : typeof rule.answer === "function" ? real && (await rule.answer(real)) : rule.answer;
     if (answer === undefined || answer === "drop") return "drop";
     if (answer === "never") return answer;
+    if (rule?.delayMs !== undefined) {
+      this.heldPorts.add(clientPort);
+      await this.clock.sleep(rule.delayMs);
+      this.heldPorts.delete(clientPort);
+    }
     call.status = answer.status;
     return answer;
   }
@@ -227,6 +233,7 @@ export class FakeAzure implements AsyncDisposable {
       query: url.searchParams,
       headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, value?.toString()])),
       body: parseBody(raw, request.headers["content-type"] ?? ""),
+      clientPort: request.socket.remotePort,
     });
     if (answer === "drop") {
       request.socket.destroy();

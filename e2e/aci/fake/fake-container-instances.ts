@@ -39,13 +39,15 @@ export interface ServiceBehavior {
    * https://learn.microsoft.com/azure/container-instances/container-instances-exec#restrictions.
    */
   splitsCommands: boolean;
+  /** Whether a create with `If-None-Match: *` of an existing container group is refused. Default: no, because the service does not document it. */
+  refusesExisting: boolean;
 }
 
 /** Routes of Microsoft.ContainerInstance. */
 export class FakeContainerInstances {
   /** All container groups by resource group and name in lower case, in the order of their creation. */
   readonly groups: Map<string, FakeContainerGroup> = new Map<string, FakeContainerGroup>();
-  readonly behavior: ServiceBehavior = { refuseImage: () => undefined, files: new Map(), splitsCommands: false };
+  readonly behavior: ServiceBehavior = { refuseImage: () => undefined, files: new Map(), splitsCommands: false, refusesExisting: false };
   readonly #options: ContainerInstancesOptions;
   readonly #operations = new Map<string, () => ArmAnswer>();
   #created = 0;
@@ -100,7 +102,7 @@ export class FakeContainerInstances {
   ): Promise<ArmAnswer> {
     const { key, name, resourceGroup } = place;
     const existing = this.groups.get(key);
-    if (request.method === "PUT") return this.#put(request.body, place, base);
+    if (request.method === "PUT") return this.#put(request, place, base);
     if (request.method === "DELETE") return existing ? this.#delete(key, existing, base) : { status: 204 };
     if (!existing) throw resourceNotFound("Microsoft.ContainerInstance/containerGroups", name, resourceGroup);
     if (request.method === "PATCH") {
@@ -112,7 +114,7 @@ export class FakeContainerInstances {
   }
 
   #put(
-    body: unknown,
+    { body, headers }: ArmRequest,
     { key, name, resourceGroup }: { readonly key: string; readonly name: string; readonly resourceGroup: string },
     base: string,
   ): ArmAnswer {
@@ -128,6 +130,8 @@ export class FakeContainerInstances {
         );
     }
     const existing = this.groups.get(key);
+    if (existing && this.behavior.refusesExisting && headers["if-none-match"] === "*")
+      throw new ArmError(412, "PreconditionFailed", `The resource '${name}' already exists.`);
     if (existing) return this.#update(existing, group, base);
     this.#checkQuota(name, group);
     const { clock, host, timings, startExtensions } = this.#options;

@@ -9,9 +9,11 @@ export interface FaultRule {
   readonly times?: number | undefined;
   /** `before`: the request is not carried out. `after`: it is carried out, and its answer is lost or replaced. Default: `before`. */
   readonly when?: "before" | "after" | undefined;
+  /** Milliseconds on the fake's clock until the answer is sent. Default: 0. */
+  readonly delayMs?: number | undefined;
   /**
    * Answer that is sent instead; `drop`: the connection is closed without an answer; `never`: the connection stays open, and no answer comes; a
-   * function changes or delays the real answer.
+   * function changes the real answer.
    */
   readonly answer: ArmAnswer | "drop" | "never" | ((real: ArmAnswer) => ArmAnswer | Promise<ArmAnswer>);
 }

@@ -5,6 +5,7 @@ import { expect, test, vi } from "vitest";
 import { ArmClient } from "./azure/arm-client.ts";
 import { ContainerGroups } from "./azure/container-groups.ts";
 import type { TokenSource } from "./azure/credential.ts";
+import { groupSchema } from "./azure/group-schema.ts";
 import { AciBackend, limits, nameOf, tagLimits, type AciBackendOptions } from "./backend.ts";
 import { startArmServer, type ArmServer, type SeenRequest, type ServerAnswer } from "./test-support/arm-server.ts";
 import { podOf, resolverOf, settingsOf, subnetId, testUid } from "./test-support/pods.ts";
@@ -172,6 +173,24 @@ test("a list whose first page fails is unknown, not empty", async () => {
   await expect(azure.backend.list(live)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
 });
 
+test.for([
+  ["without entries", {}],
+  ["whose entries are null", { value: null }],
+  ["whose entries are an object", { value: {} }],
+] as const)("a list %s is unknown, not empty", async ([, body]) => {
+  await using azure = await start(() => ({ body }));
+
+  await expect(azure.backend.list(live)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+});
+
+test("a list whose pages go in a circle is incomplete", async () => {
+  await using azure = await start(() => ({ body: { value: [groupAnswer()], nextLink: `${azure.server.address}/?page=2` } }));
+  const { problems } = await azure.backend.list(live);
+
+  expect(problems).toEqual([expect.stringContaining("the pages of the list go in a circle")]);
+  expect(azure.server.seen).toHaveLength(2);
+});
+
 test("an entry that cannot be read makes a list incomplete", async () => {
   await using azure = await start(() => ({ body: { value: [{ name: 7 }, groupAnswer()] } }));
   const { objects, problems } = await azure.backend.list(live);
@@ -186,6 +205,27 @@ test("only Azure's own word makes a group missing", async () => {
 
   expect(await azure.backend.describe([name, "gone", "proxy"], live)).toMatchObject({ found: [{ id: name }], missing: ["gone"] });
   await expect(azure.backend.describe(["proxy"], live)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+});
+
+test.for([
+  ["another group", () => ({ ...groupAnswer(), name: "other" }), /about another container group, other/],
+  ["a group without containers", () => groupAnswer({ containers: [] }), /not as expected: properties.containers/],
+  ["a group whose containers are null", () => groupAnswer({ containers: null }), /not as expected: properties.containers/],
+  ["nothing", () => ({}), /not as expected: id/],
+] as const)("an answer about %s tells nothing of the pod", async ([, body, message]) => {
+  await using azure = await start(() => ({ body: body() }));
+
+  await expect(azure.backend.describe([name], live)).rejects.toThrow(message);
+});
+
+test("a group that has been made, and whose containers' states are not told, cannot be read", async () => {
+  await using azure = await start(() => ({ body: groupAnswer({ provisioningState: "Succeeded" }) }));
+
+  expect(await azure.backend.describe([name], live)).toEqual({
+    found: [],
+    missing: [],
+    unreadable: [{ id: name, why: "Azure's answer lacks the states of its containers" }],
+  });
 });
 
 test("after a restart a group is looked for in all resource groups of the node", async () => {
@@ -206,6 +246,21 @@ test("a pod is deleted by one request, and a group that is gone is no error", as
   expect(await azure.backend.end(target, ending, live)).toBe("deleted");
   expect(await azure.backend.end(target, { ...ending, isDeleted: true }, live)).toBe("wait");
   expect(azure.server.seen.map(({ method }) => method)).toEqual(["DELETE"]);
+});
+
+test("a deletion that Azure has accepted and does not carry out is asked for again after a minute", async () => {
+  await using azure = await start(() => ({ status: 202 }));
+  const target = { id: name, identity, remote: groupSchema.parse(groupAnswer({ provisioningState: "Succeeded" })) };
+  const ending = { graceLeftMs: 0, isAsked: true, killedAgoMs: undefined, isDeleted: true };
+  await azure.backend.end(target, { ...ending, isDeleted: false }, live);
+  await azure.clock.advance(59_000);
+  expect(await azure.backend.end(target, ending, live)).toBe("wait");
+  await azure.clock.advance(1000);
+  expect(await azure.backend.end(target, ending, live)).toBe("deleted");
+  await azure.clock.advance(60_000);
+  const deleting = { ...target, remote: groupSchema.parse(groupAnswer({ provisioningState: "Deleting" })) };
+  expect(await azure.backend.end(deleting, ending, live)).toBe("wait");
+  expect(azure.server.seen).toHaveLength(2);
 });
 
 test("a log is read with times, and only its last lines if only they are wanted", async () => {

@@ -54,6 +54,9 @@ export const tagLimits: TagLimits = { maxKeyLength: 512, maxValueLength: 256, ma
 /** Maximum number of characters of a container group's name. */
 const maxNameLength = 63;
 
+/** Time after which a group is deleted again that Azure should be deleting and is not. */
+const deleteAgainMs = 60_000;
+
 const hourMs = 3_600_000;
 const fiveMinutesMs = 300_000;
 
@@ -96,6 +99,8 @@ export class AciBackend implements RemoteBackend<GroupRequest, ContainerGroup> {
   readonly #events: EventRelay;
   /** Resource groups of known container groups, by name. */
   readonly #places = new Map<string, string>();
+  /** Monotonic times at which Azure has accepted deletions, by group. */
+  readonly #deletedMs = new Map<string, number>();
   #hasSubnet = false;
 
   constructor(options: AciBackendOptions) {
@@ -154,28 +159,35 @@ export class AciBackend implements RemoteBackend<GroupRequest, ContainerGroup> {
   async describe(ids: readonly string[], signal: AbortSignal): Promise<RemoteDescriptions<ContainerGroup>> {
     const found: { id: string; remote: ContainerGroup }[] = [];
     const missing: string[] = [];
+    const unreadable: { id: string; why: string }[] = [];
     const failures: unknown[] = [];
     await Promise.all(
       ids.map(async (id) => {
         try {
           const remote = await this.#find(id, signal);
-          if (remote) found.push({ id, remote });
-          else missing.push(id);
+          if (!remote) missing.push(id);
+          else if (lacksStates(remote)) unreadable.push({ id, why: "Azure's answer lacks the states of its containers" });
+          else found.push({ id, remote });
         } catch (error) {
           failures.push(error);
         }
       }),
     );
     signal.throwIfAborted();
-    if (failures.length > 0 && found.length + missing.length === 0) throw failures[0];
+    if (failures.length > 0 && found.length + missing.length + unreadable.length === 0) throw failures[0];
     for (const error of failures) this.#options.host.logger.debug({ err: messageOf(error) }, "a container group could not be read");
     for (const { remote } of found) this.#relayEvents(remote);
-    return { found, missing };
+    return { found, missing, unreadable };
   }
 
   async end({ id, remote }: RemoteTarget<ContainerGroup>, { isDeleted }: Ending, signal: AbortSignal): Promise<EndStep> {
-    if (isDeleted) return "wait";
-    await this.#options.groups.delete(this.#placeOf(id, remote), signal);
+    const { groups, host } = this.#options;
+    const deletedAgoMs = host.clock.monotonic() - (this.#deletedMs.get(id) ?? Number.NEGATIVE_INFINITY);
+    // Azure may fail to carry out a deletion that it has accepted.
+    const isUnderWay = remote?.properties.provisioningState === "Deleting" || deletedAgoMs < deleteAgainMs;
+    if (isDeleted && isUnderWay) return "wait";
+    await groups.delete(this.#placeOf(id, remote), signal);
+    this.#deletedMs.set(id, host.clock.monotonic());
     return "deleted";
   }
 
@@ -222,7 +234,9 @@ export class AciBackend implements RemoteBackend<GroupRequest, ContainerGroup> {
 
   async release({ uid }: PodRef, remote: ContainerGroup | undefined): Promise<void> {
     this.#events.forget(uid);
-    if (remote) this.#places.delete(remote.name);
+    if (!remote) return;
+    this.#places.delete(remote.name);
+    this.#deletedMs.delete(remote.name);
   }
 
   /** A group whose resource group is not known, such as after a restart, is looked for in all of them. */
@@ -249,6 +263,11 @@ export class AciBackend implements RemoteBackend<GroupRequest, ContainerGroup> {
     const identity = this.identityOf(remote);
     if (identity.kind === "pod") this.#events.relay(identity.identity.ref, remote);
   }
+}
+
+/** Whether nothing is told of the containers of a group that has been made. */
+function lacksStates({ properties: { provisioningState, containers } }: ContainerGroup): boolean {
+  return provisioningState === "Succeeded" && containers.every(({ properties }) => !properties.instanceView?.currentState?.state);
 }
 
 /** Name of a pod's container group. */

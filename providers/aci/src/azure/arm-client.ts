@@ -87,15 +87,18 @@ export class ArmClient implements Disposable {
   /**
    * Yields the entries of all pages of a list, unchecked.
    *
-   * @throws as {@link send}; UnavailableError if a page is on another host, so that no token leaves the endpoint
+   * @throws as {@link send}; UnavailableError if a page is on another host, so that no token leaves the endpoint, or was read before
    */
   async *pages(request: ArmRequest, signal: AbortSignal): AsyncGenerator<readonly unknown[], void, undefined> {
     let url: string | undefined = this.#urlOf(request);
+    const read = new Set<string>();
     for (let page = 1; url !== undefined; page++) {
+      if (read.has(url)) throw new UnavailableError(`${request.attempted}: the pages of the list go in a circle`);
+      read.add(url);
       if (page > maxPages) throw new UnavailableError(`${request.attempted}: the list has more than ${maxPages} pages`);
       const { body } = await this.#send(request, url, signal);
       const { value, nextLink } = check(body, pageSchema, request.attempted);
-      yield value ?? [];
+      yield value;
       url = nextLink ? this.#sameHost(nextLink, request.attempted) : undefined;
     }
   }
@@ -163,7 +166,7 @@ export class ArmClient implements Disposable {
   }
 }
 
-const pageSchema = z.looseObject({ value: z.array(z.unknown()).nullish(), nextLink: z.string().nullish() });
+const pageSchema = z.looseObject({ value: z.array(z.unknown()), nextLink: z.string().nullish() });
 
 function check<Body>(body: unknown, schema: z.ZodType<Body>, attempted: string): Body {
   const parsed = schema.safeParse(body);

@@ -49,7 +49,7 @@ export class ContainerGroups {
       call: { class: "create", operation: "ContainerGroups_CreateOrUpdate", isIdempotent: false },
       secrets: secretsOf(body),
     };
-    return this.#arm.send(request, groupSchema, signal);
+    return this.#group(request, place, signal);
   }
 
   /** @throws NotFoundError if Azure has no such group */
@@ -58,7 +58,7 @@ export class ContainerGroups {
       ...this.#request("get", place, `read container group ${place.name}`),
       call: { class: "read", operation: "ContainerGroups_Get", isIdempotent: true },
     };
-    return this.#arm.send(request, groupSchema, signal);
+    return this.#group(request, place, signal);
   }
 
   /** Begins to delete a group. A group that is gone is no error. */
@@ -161,6 +161,13 @@ export class ContainerGroups {
       call: { class: "monitor", operation: "Metrics_List", isIdempotent: true },
     };
     return this.#arm.send(request, monitorSchema, signal);
+  }
+
+  /** @throws UnavailableError if the answer is about another group */
+  async #group(request: ArmRequest, { name }: GroupPlace, signal: AbortSignal): Promise<ContainerGroup> {
+    const group = await this.#arm.send(request, groupSchema, signal);
+    if (group.name.toLowerCase() === name.toLowerCase()) return group;
+    throw new UnavailableError(`${request.attempted}: Azure's answer is about another container group, ${group.name}`);
   }
 
   #listRequest(resourceGroup: string): ArmRequest {

@@ -53,7 +53,7 @@ export const groupSchema: z.ZodType<ContainerGroup> = z.looseObject({
   properties: z.looseObject({
     provisioningState: z.string().nullish(),
     restartPolicy: z.string().nullish(),
-    containers: z.array(containerSchema).nullish(),
+    containers: z.array(containerSchema).min(1),
     initContainers: z.array(containerSchema).nullish(),
     ipAddress: z.looseObject({ ip: z.string().nullish(), fqdn: z.string().nullish(), type: z.string().nullish() }).nullish(),
     extensions: z.array(z.looseObject({ properties: z.looseObject({ extensionType: z.string().nullish() }).nullish() })).nullish(),
@@ -70,7 +70,7 @@ export const listedSchema: z.ZodType<ListedGroup> = z.looseObject({
 });
 
 /** Output of a container. */
-export const logsSchema: z.ZodType<{ readonly content?: string | null | undefined }> = z.looseObject({ content: z.string().nullish() });
+export const logsSchema: z.ZodType<{ readonly content: string | null }> = z.looseObject({ content: z.string().nullable() });
 
 /** Address and password of a WebSocket. The password is a secret. */
 export const socketSchema: z.ZodType<{ readonly webSocketUri: string; readonly password: string }> = z.looseObject({
@@ -130,7 +130,7 @@ export interface ContainerGroup {
   readonly properties: {
     readonly provisioningState?: string | null | undefined;
     readonly restartPolicy?: string | null | undefined;
-    readonly containers?: readonly GroupMember[] | null | undefined;
+    readonly containers: readonly GroupMember[];
     readonly initContainers?: readonly GroupMember[] | null | undefined;
     readonly ipAddress?:
       | { readonly ip?: string | null | undefined; readonly fqdn?: string | null | undefined; readonly type?: string | null | undefined }

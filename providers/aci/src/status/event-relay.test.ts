@@ -17,8 +17,8 @@ function relayed(rounds: readonly (readonly GroupEvent[])[], container = true): 
   const recorded: unknown[] = [];
   const relay = new EventRelay((_ref, event) => recorded.push(event), startMs);
   for (const events of rounds) {
-    const members = [{ name: "main", properties: { instanceView: { events } } }];
-    const properties = container ? { containers: members } : { instanceView: { events } };
+    const view = { instanceView: { events } };
+    const properties = { containers: [{ name: "main", properties: container ? view : {} }], ...(!container && view) };
     relay.relay(ref, groupSchema.parse({ id: "/x", name: "x", properties }));
   }
   return recorded;
@@ -49,7 +49,11 @@ test("events from before the program's start, and those without a reason, are le
 test("what is kept of a pod that is gone is removed", () => {
   const recorded: unknown[] = [];
   const relay = new EventRelay((_ref, event) => recorded.push(event), startMs);
-  const group = groupSchema.parse({ id: "/x", name: "x", properties: { instanceView: { events: [pulled] } } });
+  const group = groupSchema.parse({
+    id: "/x",
+    name: "x",
+    properties: { containers: [{ name: "main", properties: {} }], instanceView: { events: [pulled] } },
+  });
   relay.relay(ref, group);
   relay.forget(ref.uid);
   relay.relay(ref, group);

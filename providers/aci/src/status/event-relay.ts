@@ -30,7 +30,7 @@ export class EventRelay {
   relay(ref: PodRef, { properties }: ContainerGroup): void {
     const { instanceView, initContainers, containers } = properties;
     for (const event of instanceView?.events ?? []) this.#relay(ref, event, undefined);
-    for (const { name, properties: own } of [...(initContainers ?? []), ...(containers ?? [])])
+    for (const { name, properties: own } of [...(initContainers ?? []), ...containers])
       for (const event of own.instanceView?.events ?? []) this.#relay(ref, event, name);
   }
 

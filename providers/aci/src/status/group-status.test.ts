@@ -204,6 +204,13 @@ test("the pod's address is the group's", () => {
   });
 });
 
+test("a running group that still lacks its address is looked at as one that starts", () => {
+  const progress = (ip: string | undefined): string =>
+    observe({ current: running, properties: { ipAddress: { type: "Public", ip } } }).progress;
+
+  expect([progress(undefined), progress("10.241.0.4")]).toEqual(["starting", "running"]);
+});
+
 test("a failed group's message has Azure's last event", () => {
   const instanceView = { state: "Failed", events: [{ name: "Failed", message: "no such image", lastTimestamp: startTime }] };
 

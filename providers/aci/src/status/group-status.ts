@@ -23,18 +23,16 @@ const failed: readonly string[] = ["Failed", "Unhealthy", "Canceled", "NotAccess
 
 /** Translates a container group to a pod's status. Pure. */
 export function observeGroup(group: ContainerGroup, { pod, nowMs, isEnding }: ObserveContext<undefined>): Observation {
-  const provisioning = group.properties.provisioningState ?? "";
   const statuses = statusesOf(group, nowMs);
   const status: ProviderPodStatus = { ...phaseOf(group, { pod, isEnding, statuses }), ...addressesOf(group), ...statuses };
-  return { progress: progressOf(provisioning, status), status, createdAt: createdAtOf(group.tags), memory: undefined };
+  return { progress: progressOf(group, status), status, createdAt: createdAtOf(group.tags), memory: undefined };
 }
 
 type Statuses = Pick<ProviderPodStatus, "containerStatuses" | "initContainerStatuses">;
 
 function statusesOf(group: ContainerGroup, nowMs: number): Statuses {
-  const { containers, initContainers } = group.properties;
+  const { containers: main, initContainers } = group.properties;
   const sidecars = group.tags?.[sidecarsTag]?.split(",") ?? [];
-  const main = containers ?? [];
   const isSidecar = ({ name }: GroupMember): boolean => sidecars.includes(name);
   const init = [
     ...(initContainers ?? []).map((member) => statusOf(group, member, false)),
@@ -98,7 +96,7 @@ function failure(
   { reason, text }: { readonly reason: string; readonly text: string },
 ): Pick<ProviderPodStatus, "phase" | "reason" | "message"> {
   const { instanceView, containers, initContainers } = group.properties;
-  const members = [...(initContainers ?? []), ...(containers ?? [])];
+  const members = [...(initContainers ?? []), ...containers];
   const events = [...(instanceView?.events ?? []), ...members.flatMap(({ properties }) => properties.instanceView?.events ?? [])];
   const last = latestOf(events)?.message?.trim();
   return { phase: "Failed", reason, message: last ? `${text}: ${last}` : text };
@@ -110,7 +108,7 @@ function specOf(group: ContainerGroup, pod: DeepReadonly<Pod> | undefined, resta
   const { containers, initContainers } = group.properties;
   const sidecars = group.tags?.[sidecarsTag]?.split(",") ?? [];
   const names = (members: readonly GroupMember[]): { name: string }[] => members.map(({ name }) => ({ name }));
-  const main = names(containers ?? []);
+  const main = names(containers);
   return {
     spec: {
       restartPolicy,
@@ -129,10 +127,13 @@ function addressesOf({ properties }: ContainerGroup): Pick<ProviderPodStatus, "p
   return ip && isIP(ip) !== 0 ? { podIP: ip, podIPs: [{ ip }] } : {};
 }
 
-function progressOf(provisioning: string, status: ProviderPodStatus): Progress {
+function progressOf({ properties }: ContainerGroup, status: ProviderPodStatus): Progress {
+  const provisioning = properties.provisioningState ?? "";
   if (isTerminalPhase(status.phase)) return "ended";
   if (provisioning === "Deleting") return "ending";
   const isSettled = status.phase === "Running" && !changing.includes(provisioning);
   const areReady = (status.containerStatuses ?? []).every(({ state, ready }) => state?.running !== undefined && ready);
-  return isSettled && areReady ? "running" : "starting";
+  // An address may come after the containers have started.
+  const lacksAddress = properties.ipAddress && status.podIP === undefined;
+  return isSettled && areReady && !lacksAddress ? "running" : "starting";
 }
