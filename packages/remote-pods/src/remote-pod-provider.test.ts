@@ -1,5 +1,6 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { ResolvedPod } from "@virtual-kubelet/core";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { FakeBackend, type FakeBackendOptions } from "./test-support/fake-backend.ts";
 import { FakeNode } from "./test-support/fake-node.ts";
@@ -115,4 +116,40 @@ test("an ended object that the back end keeps does not revive its deleted pod", 
   expect(backend.of("uid-0")).toHaveLength(1);
   expect(backend.calls.filter(({ kind }) => kind !== "list")).toEqual([]);
   await node.stop();
+});
+
+test("what belonged to a deleted pod is freed once, as soon as the back end can do it, and after the pod is gone", async () => {
+  const { clock, backend, node } = await started();
+  const tries: unknown[] = [];
+  Object.assign(backend, {
+    release: async ({ uid }: typeof ref) => {
+      tries.push([uid, backend.of(uid).length]);
+      if (tries.length < 3) throw new UnavailableError("the network's API does not answer");
+    },
+  });
+  node.add("uid-0");
+  await clock.advance(20_000);
+  node.delete("uid-0");
+
+  await clock.advance(600_000);
+
+  expect(tries).toEqual([
+    ["uid-0", 0],
+    ["uid-0", 0],
+    ["uid-0", 0],
+  ]);
+  await node.stop();
+});
+
+test("a release that hangs does not hold up the end of the program", async () => {
+  const { clock, backend, node } = await started();
+  let isAsked = false;
+  Object.assign(backend, { release: () => ((isAsked = true), new Promise(() => {})) });
+  node.add("uid-0");
+  await clock.advance(20_000);
+  node.delete("uid-0");
+  await clock.advance(60_000);
+
+  await node.stop();
+  expect([isAsked, clock.pending]).toEqual([true, 0]);
 });
