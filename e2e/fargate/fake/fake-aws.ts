@@ -108,6 +108,8 @@ export class FakeAws implements AsyncDisposable {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const answer = await this.api.answer({ method: request.method ?? "GET", path: request.url ?? "/", headers, body });
     if (answer.kind === "hang") return;
+    const { clock } = this.credentials;
+    if (clock) response.setHeader("date", new Date(clock.now()).toUTCString());
     if (answer.kind === "lost") request.socket.destroy();
     else send(response, answer);
   }

@@ -1,5 +1,9 @@
+import type { Clock } from "@virtual-kubelet/clock";
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { AwsError } from "./aws-error.ts";
+
+/** Difference of a request's date that AWS accepts. Source: IAM User Guide, "Troubleshoot Signature Version 4". */
+const maxSkewMs = 300_000;
 
 /** Keys that the fake accepts. */
 export interface FakeKeys {
@@ -22,6 +26,8 @@ export interface SignedRequest {
  * client runs.
  */
 export class FakeCredentials {
+  /** Clock with which the dates of requests are compared, as AWS does; `undefined`: dates are not checked. */
+  clock: Pick<Clock, "now"> | undefined;
   readonly #keys = new Map<string, FakeKeys>();
   readonly #expired = new Set<string>();
 
@@ -47,6 +53,7 @@ export class FakeCredentials {
       throw new AwsError("UnrecognizedClientException", "The security token included in the request is invalid.");
     if (ownRegion !== region || ownService !== service)
       throw new AwsError("InvalidSignatureException", `Credential should be scoped to a valid region and to service '${service}'.`);
+    this.#checkDate(request.headers["x-amz-date"] ?? "");
     const scope = `${date}/${region}/${service}/aws4_request`;
     const expected = signatureOf(request, { signedHeaders: signedHeaders.split(";"), scope, keys });
     if (signature.length !== expected.length || !timingSafeEqual(Buffer.from(signature), Buffer.from(expected)))
@@ -54,6 +61,17 @@ export class FakeCredentials {
         "InvalidSignatureException",
         "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.",
       );
+  }
+
+  #checkDate(date: string): void {
+    if (this.clock === undefined) return;
+    const nowMs = this.clock.now();
+    const signedMs = Date.parse(date.replace(/^(....)(..)(..T..)(..)(..Z)$/, "$1-$2-$3:$4:$5"));
+    const [now, limit] = [nowMs, nowMs + Math.sign(signedMs - nowMs) * maxSkewMs].map(toBasicDate);
+    if (signedMs < nowMs - maxSkewMs)
+      throw new AwsError("InvalidSignatureException", `Signature expired: ${date} is now earlier than ${limit} (${now} - 5 min.)`);
+    if (signedMs > nowMs + maxSkewMs)
+      throw new AwsError("InvalidSignatureException", `Signature not yet current: ${date} is still later than ${limit} (${now} + 5 min.)`);
   }
 }
 
@@ -68,6 +86,11 @@ function signatureOf(
   const toSign = ["AWS4-HMAC-SHA256", headers["x-amz-date"] ?? "", scope, sha256(canonical)].join("\n");
   const key = scope.split("/").reduce<Buffer>((secret, part) => hmac(secret, part), Buffer.from(`AWS4${keys.secretAccessKey}`));
   return hmac(key, toSign).toString("hex");
+}
+
+/** As in `20260101T000000Z`. */
+function toBasicDate(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+|[:-]/g, "");
 }
 
 function hmac(key: Buffer, text: string): Buffer {

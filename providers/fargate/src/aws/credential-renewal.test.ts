@@ -99,9 +99,11 @@ test("a chain that fails leaves AWS's refusal as the error", async () => {
 });
 
 test("a request whose clock the SDK has corrected is sent again, and any other refusal is final", async () => {
-  const skewed = Object.assign(expired("InvalidSignatureException"), { $metadata: { httpStatusCode: 403, clockSkewCorrected: true } });
+  const marked = (name: string): Error => Object.assign(expired(name), { $metadata: { httpStatusCode: 403, clockSkewCorrected: true } });
 
-  expect(await sendRefusing("first", skewed)).toHaveLength(3);
+  expect(await sendRefusing("first", marked("InvalidSignatureException"))).toHaveLength(3);
+  expect(await sendRefusing("first", marked("ServerException"))).toHaveLength(2);
+  expect(await sendRefusing("first", expired("InvalidSignatureException"))).toHaveLength(2);
   expect(await sendRefusing("first", expired("AccessDeniedException"))).toHaveLength(2);
   expect(chain.reads).toBe(0);
 });

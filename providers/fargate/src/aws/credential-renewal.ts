@@ -22,6 +22,16 @@ const curable: ReadonlySet<unknown> = new Set([
   "InvalidClientTokenId",
 ]);
 
+/** Errors of a wrong clock. Source: @smithy/service-error-classification, CLOCK_SKEW_ERROR_CODES. */
+const ofClock: ReadonlySet<unknown> = new Set([
+  "AuthFailure",
+  "InvalidSignatureException",
+  "RequestExpired",
+  "RequestInTheFuture",
+  "RequestTimeTooSkewed",
+  "SignatureDoesNotMatch",
+]);
+
 /** Shortest time between two readings of the chain, so that a service of tokens is not asked for each refused request. */
 const minIntervalMs = 10_000;
 
@@ -54,7 +64,7 @@ export class CredentialRenewal {
    */
   async cures(error: unknown, used: Identity | undefined, signal: AbortSignal): Promise<boolean> {
     if (hasCorrectedClock(error)) return true;
-    if (!isCurable(error)) return false;
+    if (!curable.has(nameOf(error))) return false;
     if (isOther(await this.current(), used)) return true;
     await this.#flights.run("read", () => this.#read(), signal).catch(() => {});
     return isOther(await this.current(), used);
@@ -72,12 +82,12 @@ function isOther(current: Identity | undefined, used: Identity | undefined): boo
   return (["accessKeyId", "secretAccessKey", "sessionToken"] as const).some((key) => current[key] !== used?.[key]);
 }
 
-function isCurable(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "name" in error && curable.has(error.name);
+function nameOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "name" in error ? error.name : undefined;
 }
 
-/** Source: @aws-sdk/core, AwsSdkSigV4Signer. */
+/** The SDK marks every error while the clock is wrong, whatever it is about. Source: @aws-sdk/core, AwsSdkSigV4Signer. */
 function hasCorrectedClock(error: unknown): boolean {
   const { $metadata } = (error ?? {}) as { readonly $metadata?: { readonly clockSkewCorrected?: unknown } };
-  return $metadata?.clockSkewCorrected === true;
+  return $metadata?.clockSkewCorrected === true && ofClock.has(nameOf(error));
 }
