@@ -1,88 +1,34 @@
-import { systemClock, systemRandom } from "@virtual-kubelet/clock";
-import type { AttachIO, Pod, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
-import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
-import { provider } from "@virtual-kubelet/provider-fargate";
-import { env } from "node:process";
+import { podRef, type AttachIO, type Pod, type Provider } from "@virtual-kubelet/core";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProcessHost } from "../support/container-host/process-host.ts";
 import { canOpenTerminals } from "../zun/fake/container-process.ts";
-import { FakeAws, firstKeys } from "./fake/fake-aws.ts";
-import { usualTimings } from "./fake/tasks/task-timings.ts";
+import { RealTimeFargate } from "./support/real-time-fargate.ts";
 
 // Commands of the provider in processes with real terminals, over the fake's data channel.
 
 const { signal } = new AbortController();
-const ref = { namespace: "shop", name: "web", uid: "0a1b2c3d-0000-4000-8000-000000000000" };
-const pod: Pod = {
-  metadata: ref,
-  spec: { terminationGracePeriodSeconds: 1, containers: [{ name: "main", image: "busybox", command: ["sleep", "600"] }] },
-};
-let aws: FakeAws;
+let fargate: RealTimeFargate;
 let node: Provider;
-
-const resolved: ResolvedPod = {
-  environment: async () => [],
-  commandLine: async () => ({ command: ["sleep", "600"], args: [] }),
-  volume: async () => ({ files: [] }),
-  watchVolume: () => {
-    throw new Error("there are no volumes");
-  },
-  configMap: async () => ({}),
-  secret: async () => ({}),
-  serviceVariables: async () => [],
-};
-
-const host: ProviderHost = {
-  nodeName: "fargate-1",
-  clusterId: "c1",
-  nodeAddress: undefined,
-  clusterDomain: "cluster.local",
-  logger: silentLogger,
-  metrics: noMetrics,
-  clock: systemClock,
-  random: systemRandom,
-  getSecret: () => Promise.reject(new Error("no secrets")),
-  getConfigMap: () => Promise.reject(new Error("no config maps")),
-  getServiceAccountToken: () => Promise.reject(new Error("no tokens")),
-  resolvePod: () => resolved,
-  findPod: () => pod,
-  recordEvent() {},
-};
+let pod: Pod;
 
 describe.skipIf(!canOpenTerminals())("a command", () => {
   beforeAll(async () => {
-    const timings = Object.fromEntries(Object.keys(usualTimings).map((name) => [name, 20])) as unknown as typeof usualTimings;
-    aws = await FakeAws.start({ clock: systemClock, random: systemRandom, host: new ProcessHost(), timings, ingestionMs: 0 });
-    aws.tasks.settings.visibleAfterMs = 0;
-    env["AWS_ACCESS_KEY_ID"] = firstKeys.accessKeyId;
-    env["AWS_SECRET_ACCESS_KEY"] = firstKeys.secretAccessKey;
-    const parsed = provider.configSchema.safeParse({
-      region: "us-east-1",
-      subnets: ["subnet-1"],
-      taskRoleArn: "arn:aws:iam::123456789012:role/task",
-      ecsEndpoint: aws.endpoint,
-      logsEndpoint: aws.endpoint,
+    fargate = await RealTimeFargate.start(new ProcessHost());
+    node = await fargate.open();
+    pod = await fargate.create(node, {
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: "main", image: "busybox", command: ["sleep", "600"] }],
     });
-    if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));
-    node = await provider.create(host, parsed.data);
-    node.notifyPods?.(() => {});
-    await node.createPod(pod, resolved, signal);
   });
-
-  afterAll(async () => {
-    await node[Symbol.asyncDispose]?.();
-    await aws[Symbol.asyncDispose]();
-    delete env["AWS_ACCESS_KEY_ID"];
-    delete env["AWS_SECRET_ACCESS_KEY"];
-  });
+  afterAll(() => fargate[Symbol.asyncDispose]());
 
   async function run(command: readonly string[], changes: Partial<AttachIO> = {}): Promise<{ exitCode: number; output: string }> {
     const stdout = new PassThrough();
     const output = text(stdout);
     const io = { stdin: undefined, stdout, stderr: undefined, tty: false, resizes: (async function* () {})(), ...changes };
-    const result = await node.runInContainer?.(ref, "main", command, io, signal);
+    const result = await node.runInContainer?.(podRef(pod), "main", command, io, signal);
     stdout.end();
     return { exitCode: result?.exitCode ?? -1, output: await output };
   }
