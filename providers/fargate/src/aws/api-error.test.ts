@@ -76,6 +76,16 @@ test("the request and its headers are not kept, and a long message is cut", () =
   expect(error.cause).toBeUndefined();
 });
 
+test("values of the request are not in the message, also as JSON writes them, and a value within another leaves nothing of it", () => {
+  const pem = 'BEGIN\n"key"\\END\n';
+  const repeated = [pem, JSON.stringify({ pem }), JSON.stringify(JSON.stringify({ pem })), "password-long", "password"].join(" ");
+
+  const { message } = toError(sdkError("ClientException", repeated, 400), "run the task", ["password", pem, "password-long"]);
+  expect(message).toBe(
+    'run the task: ClientException: [redacted] {"pem":"[redacted]"} "{\\"pem\\":\\"[redacted]\\"}" [redacted] [redacted]',
+  );
+});
+
 test.each([
   ["RESOURCE:ENI", undefined, "VK_QUOTA_EXCEEDED"],
   ["RESOURCE:MEMORY", undefined, "VK_QUOTA_EXCEEDED"],

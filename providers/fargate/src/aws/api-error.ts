@@ -96,7 +96,7 @@ const maxMessageLength = 600;
  */
 export function toError(error: unknown, attempted: string, secrets: readonly string[] = []): Error {
   const { name, message: told, status, retryAfterMs } = detailsOf(error);
-  const message = secrets.reduce((text, secret) => text.replaceAll(secret, "[redacted]"), told).slice(0, maxMessageLength);
+  const message = redacted(told, secrets).slice(0, maxMessageLength);
   const make = makerOf(name, message, status);
   const advice = name === "ClusterNotFoundException" ? "; create the ECS cluster, or set cluster to an existing one" : "";
   return make(`${attempted}: ${name}: ${message}${advice}`, { cause: causeOf(error), retryAfterMs });
@@ -112,6 +112,13 @@ export function failureError(reason: string, detail: string | undefined, attempt
     return new QuotaExceededError(text);
   if (reason === "MISSING") return new NotFoundError(text);
   return new InvalidInputError(text);
+}
+
+/** Replaces values as they are, and as JSON writes them, also within JSON. */
+function redacted(text: string, secrets: readonly string[]): string {
+  const escaped = (value: string): string => JSON.stringify(value).slice(1, -1);
+  const forms = secrets.flatMap((secret) => [secret, escaped(secret), escaped(escaped(secret))]);
+  return forms.toSorted((a, b) => b.length - a.length).reduce((rest, form) => rest.replaceAll(form, "[redacted]"), text);
 }
 
 function makerOf(name: string, message: string, status: number | undefined): ErrorMaker {

@@ -299,5 +299,5 @@ function secretsOf({ overrides }: RunTaskCommandInput): readonly string[] {
     ...environment.map(({ value = "" }) => value),
     ...command,
   ]);
-  return values.filter((value) => value.length >= minSecretLength).toSorted((a, b) => b.length - a.length);
+  return values.filter((value) => value.length >= minSecretLength);
 }
