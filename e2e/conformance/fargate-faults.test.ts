@@ -2,7 +2,17 @@ import { podRef } from "@virtual-kubelet/core";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { AwsError } from "../fargate/fake/api/aws-error.ts";
-import { create, createRunning, listed, openFollowed, phaseOf, statusOf, untilPhase, webPod } from "../fargate/support/drive-pods.ts";
+import {
+  create,
+  createRunning,
+  listed,
+  openFollowed,
+  outcomeOf,
+  phaseOf,
+  statusOf,
+  untilPhase,
+  webPod,
+} from "../fargate/support/drive-pods.ts";
 import { resolverOf } from "../zun/support.ts";
 
 // What goes wrong between a node and AWS, on virtual time: nothing is lost, and nothing runs twice.
@@ -79,6 +89,33 @@ test("expired credentials make no pod gone, and new ones are used as soon as the
   fargate.credentials = keys;
   await untilPhase(fargate, pod, "Failed");
 });
+
+test.each(["RunTask", "StopTask", "ListTasks", "DescribeTasks", "DescribeTaskDefinition", "RegisterTaskDefinition"])(
+  "one ExpiredTokenException for %s loses no pod, runs none twice, and is over with the next request",
+  async (operation) => {
+    const [running, leaving] = [webPod(), webPod()];
+    await using fargate = await openFollowed(undefined, [running, leaving]);
+    const once = (): void =>
+      void fargate.aws.faults.add({
+        operation,
+        effect: { kind: "error", error: new AwsError("ExpiredTokenException", "The security token included in the request is expired") },
+      });
+    once();
+    for (const pod of [running, leaving])
+      if ((await create(fargate, pod)) !== undefined) expect(await create(fargate, pod)).toBeUndefined();
+    await untilPhase(fargate, running, "Running");
+    await untilPhase(fargate, leaving, "Running");
+    once();
+    const end = (): Promise<{ readonly error?: unknown }> =>
+      outcomeOf(fargate, fargate.provider.deletePod(podRef(leaving), { gracePeriodSeconds: 1 }, signal));
+    if ((await end()).error !== undefined) expect((await end()).error).toBeUndefined();
+    await fargate.clock.runUntil(() => phaseOf(fargate, leaving) === "gone", { withinMs: 300_000 });
+    await fargate.clock.advance(300_000);
+
+    expect(phaseOf(fargate, running)).toBe("Running");
+    expect(fargate.aws.tasks.all.map(({ lastStatus }) => lastStatus)).toEqual(["RUNNING", "STOPPED"]);
+  },
+);
 
 test.each<[string, string, number]>([
   ["with 0", "Succeeded", 0],

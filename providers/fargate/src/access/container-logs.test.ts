@@ -48,6 +48,13 @@ test("all pages are read, until AWS returns the same token again", async () => {
   expect(api.positions.map(({ nextToken }) => nextToken)).toEqual([undefined, "2", "4", "5"]);
 });
 
+test("pages that go in a circle are an error, not a log without end", async () => {
+  const tokens = ["a", "b", "a"].values();
+  const api = { read: async (): Promise<LogPage> => ({ events: [], nextForwardToken: tokens.next().value }) };
+
+  await expect(read(api as never)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+});
+
 test("the last lines are read from the end, in one request", async () => {
   const api = new FakeLogs(100);
 

@@ -1,4 +1,4 @@
-import { InvalidInputError, isNotFound, messageOf, NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, isNotFound, messageOf, NotFoundError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { LogSnapshot, SnapshotQuery } from "@virtual-kubelet/remote-pods";
 import { maxLogEvents, type LogEvent, type LogsApi } from "../aws/logs-api.ts";
 import type { FargateConfig } from "../config/schema.ts";
@@ -59,6 +59,7 @@ async function readAll(
   signal: AbortSignal,
 ): Promise<readonly LogEvent[]> {
   const pages: (readonly LogEvent[])[] = [];
+  const tokens = new Set<string>();
   let characters = 0;
   let token: string | undefined;
   for (;;) {
@@ -69,6 +70,8 @@ async function readAll(
     // AWS returns the same token again at the end; a page may be empty before.
     if (page.nextForwardToken === undefined || page.nextForwardToken === token) return pages.flat();
     token = page.nextForwardToken;
+    if (tokens.has(token)) throw new UnavailableError(`read log stream ${position.stream}: the pages of the answer go in a circle`);
+    tokens.add(token);
   }
 }
 

@@ -67,6 +67,6 @@ export const logPageSchema: z.ZodType<{
   readonly events: readonly { readonly timestamp?: number | undefined; readonly message: string }[];
   readonly nextForwardToken?: string | undefined;
 }> = z.object({
-  events: z.array(z.object({ timestamp: z.number().optional(), message: z.string().default("") })).default([]),
+  events: z.array(z.object({ timestamp: z.number().optional(), message: z.string().default("") })),
   nextForwardToken: text,
 });
