@@ -31,7 +31,7 @@ export {
   type PodContent,
   type VolumeContent,
 } from "./content/read-pod-content.ts";
-export { refuseFields, type RefusedField } from "./content/refuse-fields.ts";
+export { refusedIf, refuseFields, type RefusedField } from "./content/refuse-fields.ts";
 export { chunksOf, writeTo } from "./exec/client-streams.ts";
 export { toCommandLine } from "./exec/command-line.ts";
 export { MarkScanner, type OutputPiece } from "./exec/mark-scanner.ts";

@@ -8,6 +8,11 @@ export interface RefusedField {
   readonly message: string;
 }
 
+/** Returns the field if the pod asks for it. */
+export function refusedIf(isAsked: unknown, fieldPath: string, message: string): readonly RefusedField[] {
+  return isAsked ? [{ fieldPath, message }] : [];
+}
+
 /**
  * Refuses a pod that has such fields; without any, does nothing. The message has the reason for the first field and the paths of the others.
  *

@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
-import { containerFields, refuseFields, type RefusedField } from "@virtual-kubelet/remote-pods";
+import { containerFields, refusedIf, refuseFields, type RefusedField } from "@virtual-kubelet/remote-pods";
 import { probeFields } from "./probed-ports.ts";
 import { annotationDomain } from "./annotations.ts";
 import type { JobSettings } from "./settings.ts";
@@ -83,13 +83,15 @@ function dnsTexts({ dnsConfig = {} }: DeepReadonly<NonNullable<Pod["spec"]>>): r
 }
 
 function refusedHooks({ lifecycle = {} }: DeepReadonly<Container>, path: string): RefusedField[] {
-  const byNetwork = (["postStart", "preStop"] as const).flatMap((name) =>
-    (["httpGet", "tcpSocket"] as const)
-      .filter((action) => lifecycle[name]?.[action])
-      .map((action) => ({ fieldPath: `${path}.lifecycle.${name}.${action}`, message: "hooks by the network; use exec or sleep" })),
-  );
-  const signals = { fieldPath: `${path}.lifecycle.stopSignal`, message: "signals other than SIGTERM" };
-  return lifecycle.stopSignal === undefined ? byNetwork : [...byNetwork, signals];
+  const message = "hooks by the network; use exec or sleep";
+  return [
+    ...(["postStart", "preStop"] as const).flatMap((name) =>
+      (["httpGet", "tcpSocket"] as const).flatMap((action) =>
+        refusedIf(lifecycle[name]?.[action], `${path}.lifecycle.${name}.${action}`, message),
+      ),
+    ),
+    ...refusedIf(lifecycle.stopSignal !== undefined, `${path}.lifecycle.stopSignal`, "signals other than SIGTERM"),
+  ];
 }
 
 function refusedInContainer(container: DeepReadonly<Container>, path: string, { driver }: JobSettings): RefusedField[] {
@@ -126,21 +128,20 @@ function refusedInContainer(container: DeepReadonly<Container>, path: string, { 
 function refusedMounts(pod: DeepReadonly<Pod>, { volumeMounts = [] }: DeepReadonly<Container>, path: string): RefusedField[] {
   return volumeMounts.flatMap((mount, index): RefusedField[] => {
     const { name, mountPath, subPath = "", mountPropagation = "None" } = mount;
-    const refusedIf = (isAsked: unknown, field: string, message: string): RefusedField[] =>
-      isAsked ? [{ fieldPath: `${path}.volumeMounts[${index}].${field}`, message }] : [];
+    const at = `${path}.volumeMounts[${index}]`;
     const isClaim = pod.spec?.volumes?.some((volume) => volume.name === name && volume.persistentVolumeClaim);
     return [
-      ...refusedIf(mount.subPathExpr, "subPathExpr", "sub-paths made of variables"),
-      ...refusedIf(mountPath.includes(":"), "mountPath", "a colon in a path"),
-      ...refusedIf(mountPath.includes("${"), "mountPath", "${ in a path, where Nomad puts its own variables in"),
-      ...refusedIf(subPath.includes(":"), "subPath", "a colon in a path"),
-      ...refusedIf(subPath !== "" && isClaim, "subPath", "sub-paths of a claim: Nomad mounts the whole of a volume"),
+      ...refusedIf(mount.subPathExpr, `${at}.subPathExpr`, "sub-paths made of variables"),
+      ...refusedIf(mountPath.includes(":"), `${at}.mountPath`, "a colon in a path"),
+      ...refusedIf(mountPath.includes("${"), `${at}.mountPath`, "${ in a path, where Nomad puts its own variables in"),
+      ...refusedIf(subPath.includes(":"), `${at}.subPath`, "a colon in a path"),
+      ...refusedIf(subPath !== "" && isClaim, `${at}.subPath`, "sub-paths of a claim: Nomad mounts the whole of a volume"),
       ...refusedIf(
         isReplaceable(pod, mount),
-        "subPath",
+        `${at}.subPath`,
         "a container that may write to the folder around it could put a link to the client's files in its place; mount the others by sub-paths, too, or readOnly",
       ),
-      ...refusedIf(mountPropagation !== "None", "mountPropagation", "mounts that spread"),
+      ...refusedIf(mountPropagation !== "None", `${at}.mountPropagation`, "mounts that spread"),
     ];
   });
 }
@@ -150,44 +151,33 @@ function refusedProbes(
   path: string,
   { settings, graceSeconds }: { readonly settings: JobSettings; readonly graceSeconds: number },
 ): RefusedField[] {
-  const ordered: RefusedField[] =
-    container.startupProbe && isSidecar(container) && settings.config.secrets === "inline"
-      ? [
-          {
-            fieldPath: `${path}.startupProbe`,
-            message: "containers that wait for a sidecar's startup probe need Nomad Variables, which secrets: inline does without",
-          },
-        ]
-      : [];
   return [
-    ...ordered,
+    ...refusedIf(
+      container.startupProbe && isSidecar(container) && settings.config.secrets === "inline",
+      `${path}.startupProbe`,
+      "containers that wait for a sidecar's startup probe need Nomad Variables, which secrets: inline does without",
+    ),
     ...probeFields.flatMap((field): RefusedField[] => {
       const probe = container[field];
       if (!probe) return [];
+      const at = `${path}.${field}`;
       const action = (["httpGet", "tcpSocket", "grpc"] as const).find((each) => probe[each]);
-      const isUnreachable = action !== undefined && settings.network === "none" && !probe.httpGet?.host && !probe.tcpSocket?.host;
-      const isSlow = probe.exec !== undefined && (probe.timeoutSeconds ?? 1) > maxExecSeconds;
-      const isLonger = (probe.terminationGracePeriodSeconds ?? 0) > graceSeconds;
       return [
-        ...(isUnreachable
-          ? [{ fieldPath: `${path}.${field}.${action}`, message: "a pod with network: none has no address; use exec, or network: bridge" }]
-          : []),
-        ...(isSlow
-          ? [
-              {
-                fieldPath: `${path}.${field}.timeoutSeconds`,
-                message: `a command has ${maxExecSeconds} s at most: commands of probes share a few connections to Nomad`,
-              },
-            ]
-          : []),
-        ...(isLonger
-          ? [
-              {
-                fieldPath: `${path}.${field}.terminationGracePeriodSeconds`,
-                message: `a container has the pod's ${graceSeconds} s at most: Nomad's kill time-out; give the pod a longer terminationGracePeriodSeconds`,
-              },
-            ]
-          : []),
+        ...refusedIf(
+          action !== undefined && settings.network === "none" && !probe.httpGet?.host && !probe.tcpSocket?.host,
+          `${at}.${action}`,
+          "a pod with network: none has no address; use exec, or network: bridge",
+        ),
+        ...refusedIf(
+          probe.exec && (probe.timeoutSeconds ?? 1) > maxExecSeconds,
+          `${at}.timeoutSeconds`,
+          `a command has ${maxExecSeconds} s at most: commands of probes share a few connections to Nomad`,
+        ),
+        ...refusedIf(
+          (probe.terminationGracePeriodSeconds ?? 0) > graceSeconds,
+          `${at}.terminationGracePeriodSeconds`,
+          `a container has the pod's ${graceSeconds} s at most: Nomad's kill time-out; give the pod a longer terminationGracePeriodSeconds`,
+        ),
       ];
     }),
   ];
@@ -200,34 +190,31 @@ function refusedVolumes(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedF
     pod.spec?.securityContext?.runAsUser,
     ...(pod.spec?.containers ?? []).map((each) => each.securityContext?.runAsUser),
   ].some((user) => (user ?? 0) !== 0);
+  const isMounting = driver === "docker";
   return (pod.spec?.volumes ?? []).flatMap((volume, index): RefusedField[] => {
-    const fieldPath = `spec.volumes[${index}]`;
-    if (isEmptyDir(volume)) {
-      if (driver !== "docker") return [{ fieldPath: `${fieldPath}.emptyDir`, message: `driver ${driver} mounts nothing` }];
-      if (runsAsOther && shared.length > 1 && shared.includes(volume))
-        return [
-          {
-            fieldPath: `${fieldPath}.emptyDir`,
-            message: "of several empty volumes Nomad lets only root write to any; use one, with sub-paths, or medium: Memory",
-          },
-        ];
-      return [];
-    }
-    if (filePaths(volume).some((path) => path.includes("${")))
-      return [{ fieldPath, message: "${ in the path of a file, where Nomad puts its own variables in" }];
-    if (volume.hostPath) {
-      if (driver !== "docker") return [{ fieldPath: `${fieldPath}.hostPath`, message: `driver ${driver} mounts nothing` }];
-      if (volume.hostPath.path.includes(":")) return [{ fieldPath: `${fieldPath}.hostPath.path`, message: "a colon in a path" }];
-    }
+    const at = `spec.volumes[${index}]`;
+    const isEmpty = isEmptyDir(volume);
     const claim = volume.persistentVolumeClaim?.claimName;
-    if (claim !== undefined && !volumeOfClaim(pod, claim, settings))
-      return [
-        {
-          fieldPath: `${fieldPath}.persistentVolumeClaim.claimName`,
-          message: `volumes of the configuration does not say what claim ${claim} is in Nomad`,
-        },
-      ];
-    return [];
+    return [
+      ...refusedIf(isEmpty && !isMounting, `${at}.emptyDir`, `driver ${driver} mounts nothing`),
+      ...refusedIf(
+        isEmpty && isMounting && runsAsOther && shared.length > 1 && shared.includes(volume),
+        `${at}.emptyDir`,
+        "of several empty volumes Nomad lets only root write to any; use one, with sub-paths, or medium: Memory",
+      ),
+      ...refusedIf(
+        filePaths(volume).some((path) => path.includes("${")),
+        at,
+        "${ in the path of a file, where Nomad puts its own variables in",
+      ),
+      ...refusedIf(volume.hostPath && !isMounting, `${at}.hostPath`, `driver ${driver} mounts nothing`),
+      ...refusedIf(isMounting && volume.hostPath?.path.includes(":"), `${at}.hostPath.path`, "a colon in a path"),
+      ...refusedIf(
+        claim !== undefined && !volumeOfClaim(pod, claim, settings),
+        `${at}.persistentVolumeClaim.claimName`,
+        `volumes of the configuration does not say what claim ${claim} is in Nomad`,
+      ),
+    ];
   });
 }
 
