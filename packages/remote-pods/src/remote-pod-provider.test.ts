@@ -58,6 +58,35 @@ test("a container that ignores its end is killed when the grace has passed, and 
   await node.stop();
 });
 
+test("an end between the last description and the first list is seen with that list", async () => {
+  const { clock, backend, node } = await started({
+    lists: { remote: false },
+    lifeOf: () => ({ startsAfterMs: 0, endsAfterMs: 3_000 }),
+    limits: { keepsEndedMs: 3_600_000 },
+  });
+  node.add("uid-0");
+  await clock.advance(10_000);
+
+  expect(backend.calls.some(({ kind, atMs }) => kind === "describe" && atMs < 4_000)).toBe(true);
+  expect(node.reports.get("uid-0")).toMatchObject({ status: { phase: "Succeeded" } });
+  await node.stop();
+});
+
+test("a pod that the back end has shown and lost is told to be gone, although new objects may still be invisible", async () => {
+  const { clock, backend, node } = await started({ limits: { visibleAfterMs: 600_000 }, lists: { remote: false } });
+  node.add("uid-0");
+  await clock.advance(300_000);
+  expect(node.reports.get("uid-0")).toMatchObject({ status: { phase: "Running" } });
+  const told: unknown[] = [];
+  node.provider.notifyPods((update) => void told.push(update));
+
+  backend.objects.clear();
+  await clock.advance(60_000);
+
+  expect(told).toContainEqual({ ref, gone: true });
+  await node.stop();
+});
+
 test("a pod between two objects keeps its number after a restart of the program", async () => {
   const { clock, backend, node } = await started();
   const pod = {

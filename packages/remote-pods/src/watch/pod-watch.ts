@@ -187,15 +187,14 @@ export class PodWatch<Request, Remote, Memory> {
 
   /** Marks as due what the list shows as changed, and what it lacks. */
   #noteListing({ listed, versions, unreadable, isComplete }: Listing): void {
-    const { table, backend } = this.#options;
+    const { table } = this.#options;
     const there = new Set([...listed, ...unreadable.map(({ ref }) => ref.uid)]);
     for (const [uid, state] of table.all()) {
       const id = objectOf(state)?.id;
       if (id === undefined) continue;
       const version = versions.get(id);
       // A description before the first list may be older than that list.
-      const isTold = this.#versions.has(id) || backend.limits.listShowsChanges === true;
-      const isChanged = version !== undefined && isTold && this.#versions.get(id) !== version;
+      const isChanged = version !== undefined && this.#versions.get(id) !== version;
       if (version !== undefined) this.#versions.set(id, version);
       const isLost = isComplete && !there.has(uid) && (state.kind === "present" || state.kind === "deleting" || state.kind === "missing");
       const isUndescribed = state.kind === "present" && state.object.observation === undefined;
