@@ -1,5 +1,5 @@
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import type { SnapshotQuery } from "@virtual-kubelet/remote-pods";
+import type { LogSnapshot, SnapshotQuery } from "@virtual-kubelet/remote-pods";
 import { describe, expect, test } from "vitest";
 import type { LogEvent, LogPage, LogPosition } from "../aws/logs-api.ts";
 import { taskArn } from "../test-support/tasks.ts";
@@ -28,15 +28,10 @@ class FakeLogs {
   }
 }
 
-const read = async (api: FakeLogs, query: SnapshotQuery = {}, logGroup: string | undefined = "/ecs/pods"): Promise<string> =>
-  (
-    await readLogs(
-      { api, config: { logGroup, logStreamPrefix: "vk" } },
-      { taskArn, container: "main" },
-      query,
-      new AbortController().signal,
-    )
-  ).text;
+const snapshotOf = (api: FakeLogs, query: SnapshotQuery = {}, logGroup: string | undefined = "/ecs/pods"): Promise<LogSnapshot> =>
+  readLogs({ api, config: { logGroup, logStreamPrefix: "vk" } }, { taskArn, container: "main" }, query, new AbortController().signal);
+
+const read = async (...args: Parameters<typeof snapshotOf>): Promise<string> => (await snapshotOf(...args)).text;
 
 test("all pages are read, until AWS returns the same token again", async () => {
   const api = new FakeLogs(5);
@@ -67,6 +62,18 @@ test("lines since a time are chosen by AWS", async () => {
 
   expect(await read(api, { sinceTime: "2026-11-21T10:00:03Z" })).toMatch(/^\S+ line 3\n\S+ line 4\n$/);
   expect(api.positions[0]?.startTimeMs).toBe(startMs + 3_000);
+});
+
+test.each([
+  ["2026-11-21T10:00:03.000000001Z", /^\S+ line 4\n$/],
+  ["2026-11-21T11:00:03.000+01:00", /^\S+ line 3\n\S+ line 4\n$/],
+])("lines since %s do not begin before it, and the answer says that no others are in it", async (sinceTime, expected) => {
+  const snapshot = await snapshotOf(new FakeLogs(5), { sinceTime });
+
+  expect(snapshot.text).toMatch(expected);
+  expect(snapshot.applied).toEqual(["sinceTime"]);
+  const last = await snapshotOf(new FakeLogs(5), { sinceTime, tailLines: 1 });
+  expect([last.text, last.applied]).toEqual([expect.stringMatching(/^\S+ line 4\n$/), ["tailLines", "sinceTime"]]);
 });
 
 test("of more than 32 MiB the newest lines are kept", async () => {

@@ -29,16 +29,17 @@ export async function readLogs(
 ): Promise<LogSnapshot> {
   if (logGroup === undefined)
     throw new UnsupportedError(`read the logs of container ${container}: the node has no log group; set logGroup and executionRoleArn`);
-  const startTimeMs = sinceTime === undefined ? undefined : Date.parse(sinceTime);
+  const startTimeMs = sinceTime === undefined ? undefined : firstMsOf(sinceTime);
   if (Number.isNaN(startTimeMs))
     throw new InvalidInputError(`read the logs of container ${container} since ${sinceTime}: expected an RFC 3339 time`);
+  const since = sinceTime === undefined ? [] : (["sinceTime"] as const);
   const position = { group: logGroup, stream: logStreamOf(taskArn, container, logStreamPrefix), startTimeMs };
   try {
     if (tailLines === undefined || tailLines > maxLogEvents)
-      return { text: (await readAll(api, position, signal)).map(toLine).join(""), hasTimestamps: true };
+      return { text: (await readAll(api, position, signal)).map(toLine).join(""), hasTimestamps: true, applied: since };
     const { events } = await api.read({ ...position, fromHead: false, limit: Math.max(1, tailLines) }, signal);
     const wanted = tailLines === 0 ? [] : events;
-    return { text: wanted.map(toLine).join(""), hasTimestamps: true, applied: ["tailLines"] };
+    return { text: wanted.map(toLine).join(""), hasTimestamps: true, applied: ["tailLines", ...since] };
   } catch (error) {
     if (!isNotFound(error)) throw error;
     if (/log group/i.test(messageOf(error)) && /does not exist/i.test(messageOf(error)) && !/log stream does/i.test(messageOf(error)))
@@ -51,6 +52,11 @@ export async function readLogs(
     // The stream appears with the first line.
     return { text: "", hasTimestamps: true };
   }
+}
+
+/** First millisecond that is not before a time of RFC 3339; CloudWatch has no parts of milliseconds. */
+function firstMsOf(time: string): number {
+  return Date.parse(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0);
 }
 
 async function readAll(

@@ -17,13 +17,15 @@ export interface TaskUpkeepOptions {
 }
 
 /**
- * Stops running tasks that ECS itself would not stop: at the pod's deadline, after a failed init container or liveness probe, and when the containers of
+ * Stops running tasks that ECS itself would not stop: at the pod's deadline, after a failed init container, liveness or startup probe, and when the containers of
  * a task with several containers have ended, or one of them has to run again.
  */
 export class TaskUpkeep implements AsyncDisposable {
   readonly #options: TaskUpkeepOptions;
   /** Monotonic time at which a condition that must last was first seen, by task. */
   readonly #seenMs = new Map<string, number>();
+  /** Containers whose health check has passed, by task. */
+  readonly #started = new Map<string, Set<string>>();
   readonly #stopped = new Set<string>();
   readonly #interrupted = new Set<string>();
   readonly #work = new Set<Promise<void>>();
@@ -40,7 +42,8 @@ export class TaskUpkeep implements AsyncDisposable {
     if (task.lastStatus === "STOPPED") return this.#forget(task.taskArn);
     const pod = host.findPod(ref);
     if (!pod || podRef(pod).uid !== ref.uid || this.#stopped.has(task.taskArn)) return;
-    const decision = stopDecisionOf(task, pod, clock.now());
+    const started = this.#noteStarted(task);
+    const decision = stopDecisionOf(task, pod, { nowMs: clock.now(), started });
     if (!decision) {
       this.#seenMs.delete(task.taskArn);
       return;
@@ -52,6 +55,13 @@ export class TaskUpkeep implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await Promise.allSettled(this.#work);
+  }
+
+  #noteStarted({ taskArn, containers }: EcsTask): ReadonlySet<string> {
+    const started = this.#started.get(taskArn) ?? new Set();
+    for (const { name, healthStatus } of containers) if (healthStatus === "HEALTHY") started.add(name);
+    if (started.size > 0) this.#started.set(taskArn, started);
+    return started;
   }
 
   #hasLasted(taskArn: string): boolean {
@@ -88,6 +98,7 @@ export class TaskUpkeep implements AsyncDisposable {
 
   #forget(taskArn: string): void {
     this.#seenMs.delete(taskArn);
+    this.#started.delete(taskArn);
     this.#stopped.delete(taskArn);
     this.#interrupted.delete(taskArn);
   }

@@ -15,6 +15,7 @@ export function containerStatusOf(
 ): ContainerStatus {
   const state = stateOf(found, task, memory);
   const isRunning = state.running !== undefined;
+  const isStarted = isRunning && (!container.startupProbe?.exec || memory[container.name]?.hasStarted === true);
   const isHealthy = found?.healthStatus === "HEALTHY";
   const hasSucceeded = state.terminated?.exitCode === 0;
   const image = found?.image ?? container.image ?? "";
@@ -24,8 +25,8 @@ export function containerStatusOf(
     imageID: found?.imageDigest === undefined ? "" : `${image}@${found.imageDigest}`,
     ...(found?.runtimeId !== undefined && { containerID: containerIdOf(found.runtimeId) }),
     restartCount: memory[container.name]?.restarts ?? 0,
-    ready: isInit ? hasSucceeded : isRunning && (!container.readinessProbe?.exec || isHealthy),
-    started: isRunning && (!container.startupProbe?.exec || isHealthy),
+    ready: isInit ? hasSucceeded : isStarted && (!container.readinessProbe?.exec || isHealthy),
+    started: isStarted,
     state,
   };
 }

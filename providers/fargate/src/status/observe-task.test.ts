@@ -162,6 +162,36 @@ describe("a task that runs", () => {
     expect(progress).toBe("starting");
   });
 
+  describe("with a startup probe", () => {
+    const spec: Spec = { containers: [{ ...main, startupProbe: { exec: { command: ["c"] } } }] };
+    const withHealth = (healthStatus: string): EcsTask => taskWith({}, running("main", { healthStatus }));
+
+    test("is not started before the probe has passed", () => {
+      const { progress, status } = observe(withHealth("UNKNOWN"), { spec });
+
+      expect(progress).toBe("starting");
+      expect(status.containerStatuses?.[0]).toMatchObject({ started: false, ready: false });
+    });
+
+    test("stays started whatever the health check says afterwards", () => {
+      const { memory, progress, status } = observe(withHealth("HEALTHY"), { spec });
+      const later = observe(withHealth("UNHEALTHY"), { spec, memory });
+
+      expect(progress).toBe("running");
+      for (const each of [status, later.status]) expect(each.containerStatuses?.[0]).toMatchObject({ started: true, ready: true });
+      const otherRun = observe(taskWith({}, running("main", { runtimeId: "b" })), { spec, memory });
+      expect(otherRun.status.containerStatuses?.[0]).toMatchObject({ started: false, ready: false });
+    });
+
+    test("is started if it was before the program started again", () => {
+      const reported = { ...containerStatusWith("main", { running: { startedAt: "2026-11-21T10:00:30Z" } }), started: true };
+
+      expect(
+        observe(withHealth("UNHEALTHY"), { spec, status: { containerStatuses: [reported] } }).status.containerStatuses?.[0]?.started,
+      ).toBe(true);
+    });
+  });
+
   test("keeps the time at which one of its containers was first seen to have ended", () => {
     const spec: Spec = { restartPolicy: "Never", containers: [main, side] };
     const first = observe(taskWith({}, running("main"), ended("side", 3)), { spec });

@@ -97,7 +97,9 @@ function progressOf(task: EcsTask, statuses: readonly ContainerStatus[], pod: De
       return "ending";
     default:
       if (task.desiredStatus === "STOPPED" || statuses.some(({ state }) => state?.terminated)) return "ending";
-      return statuses.some(({ state, name }) => !state?.running || isUnhealthy(task, name, pod)) ? "starting" : "running";
+      return statuses.some(({ state, name, started }) => !state?.running || !started || isUnhealthy(task, name, pod))
+        ? "starting"
+        : "running";
   }
 }
 
@@ -141,8 +143,10 @@ function outcomeOf(cause: StopCause, context: OutcomeContext): Outcome {
           reason: "DeadlineExceeded",
           message: "Pod was active on the node longer than the specified deadline",
         };
-      if (cause.stop === "unhealthy")
-        return mayRestart ? { kind: "again" } : { kind: "final", phase: "Failed", message: "a liveness probe failed" };
+      if (cause.stop === "unhealthy" || cause.stop === "startup")
+        return mayRestart
+          ? { kind: "again" }
+          : { kind: "final", phase: "Failed", message: `a ${cause.stop === "startup" ? "startup" : "liveness"} probe failed` };
       return outcomeOfExits(context);
     case "exit":
       return outcomeOfExits(context);

@@ -4,7 +4,7 @@ import type { EcsTask } from "../aws/ecs-objects.ts";
 const ownReasonPrefix = "virtual-kubelet: ";
 
 /** Why the provider stops a task by itself. */
-export type OwnStop = "deleted" | "deadline" | "ended" | "restart" | "unhealthy" | "init";
+export type OwnStop = "deleted" | "deadline" | "ended" | "restart" | "unhealthy" | "startup" | "init";
 
 const ownReasons: Readonly<Record<OwnStop, string>> = {
   deleted: "the pod was deleted",
@@ -12,6 +12,7 @@ const ownReasons: Readonly<Record<OwnStop, string>> = {
   ended: "all containers have ended",
   restart: "a container has to run again",
   unhealthy: "a liveness probe failed",
+  startup: "a startup probe failed",
   init: "an init container failed",
 };
 

@@ -1,5 +1,5 @@
 import type { Pod } from "@virtual-kubelet/core";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { podOf } from "../test-support/pods.ts";
 import { ended, running, taskWith } from "../test-support/tasks.ts";
 import { stopDecisionOf } from "./stop-decision.ts";
@@ -10,6 +10,7 @@ const nowMs = Date.parse("2026-11-21T10:05:00Z");
 const a = { name: "a", image: "i" };
 const b = { name: "b", image: "i" };
 const liveness = { livenessProbe: { exec: { command: ["c"] } } };
+const startup = { startupProbe: { exec: { command: ["c"] } } };
 const startedPod = (spec: Spec): Pod => ({ ...podOf(spec), status: { startTime: "2026-11-21T10:00:00Z" } });
 
 test.each<[string, Spec, ReturnType<typeof taskWith>, object | undefined]>([
@@ -58,6 +59,18 @@ test.each<[string, Spec, ReturnType<typeof taskWith>, object | undefined]>([
     { stop: "unhealthy", container: "a", mustLast: false },
   ],
   [
+    "whose startup probe fails is stopped",
+    { containers: [{ ...a, ...startup }] },
+    taskWith({}, running("a", { healthStatus: "UNHEALTHY" })),
+    { stop: "startup", container: "a", mustLast: false },
+  ],
+  [
+    "whose startup probe has not ended goes on",
+    { containers: [{ ...a, ...startup }] },
+    taskWith({}, running("a", { healthStatus: "UNKNOWN" })),
+    undefined,
+  ],
+  [
     "whose readiness probe fails goes on",
     { containers: [{ ...a, readinessProbe: { exec: { command: ["c"] } } }] },
     taskWith({}, running("a", { healthStatus: "UNHEALTHY" })),
@@ -77,5 +90,28 @@ test.each<[string, Spec, ReturnType<typeof taskWith>, object | undefined]>([
     undefined,
   ],
 ])("a task %s", (_what, spec, task, decision) => {
-  expect(stopDecisionOf(task, startedPod(spec), nowMs)).toEqual(decision);
+  expect(stopDecisionOf(task, startedPod(spec), { nowMs, started: new Set() })).toEqual(decision);
+});
+
+describe("after its startup probe has passed", () => {
+  const task = taskWith({}, running("a", { healthStatus: "UNHEALTHY" }));
+  const started = new Set(["a"]);
+
+  test("a container is not stopped by that probe", () => {
+    expect(stopDecisionOf(task, startedPod({ containers: [{ ...a, ...startup }] }), { nowMs, started })).toBeUndefined();
+  });
+
+  test("nor if only the API server knows that it has passed", () => {
+    const pod = startedPod({ containers: [{ ...a, ...startup }] });
+    const status = { name: "a", image: "i", imageID: "", containerID: "ecs://run-a", ready: true, started: true, restartCount: 0 };
+    const known = { ...pod, status: { ...pod.status, containerStatuses: [status] } };
+
+    expect(stopDecisionOf(task, known, { nowMs, started: new Set() })).toBeUndefined();
+  });
+
+  test("a container is stopped by its liveness probe", () => {
+    const spec = { containers: [{ ...a, ...startup, ...liveness }] };
+
+    expect(stopDecisionOf(task, startedPod(spec), { nowMs, started })).toMatchObject({ stop: "unhealthy", container: "a" });
+  });
 });

@@ -1,4 +1,4 @@
-import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { EcsContainer, EcsTask } from "../aws/ecs-objects.ts";
 
 /** Times of a container's run, RFC 3339. */
@@ -14,6 +14,8 @@ interface ContainerMemory extends RunTimes {
   readonly runtimeId?: string | undefined;
   /** Restarts that ECS has made in this task, as far as they were seen. */
   readonly restarts: number;
+  /** Whether the health check of the last run has passed once, so that a startup probe is over. */
+  readonly hasStarted: boolean;
 }
 
 /** Facts about a task that ECS does not keep, by container. */
@@ -48,6 +50,7 @@ function rememberContainer(container: EcsContainer, task: EcsTask, context: Reme
     runtimeId,
     restarts: (before?.restarts ?? 0) + (isOtherRun ? 1 : 0),
     startedAt: known.startedAt ?? (isRunning ? (isOtherRun ? now : firstStartOf(container, task, context)) : undefined),
+    hasStarted: (!isOtherRun && before?.hasStarted === true) || hasStarted(container, context.pod),
     endedAt: isStopped ? (known.endedAt ?? task.executionStoppedAt ?? now) : undefined,
   };
 }
@@ -63,12 +66,24 @@ function timesOf({ startedAt, endedAt }: RunTimes = {}): RunTimes {
 }
 
 /** Times of a container's run in the pod's status at the API server. */
-function reportedTimesOf({ name, runtimeId }: EcsContainer, pod: DeepReadonly<Pod> | undefined): RunTimes {
+function reportedTimesOf(container: EcsContainer, pod: DeepReadonly<Pod> | undefined): RunTimes {
+  const { running, terminated } = reportedStatusOf(container, pod)?.state ?? {};
+  return timesOf(terminated ? { startedAt: terminated.startedAt, endedAt: terminated.finishedAt } : { startedAt: running?.startedAt });
+}
+
+/** Whether the health check passes, or has passed according to the pod's status at the API server. */
+export function hasStarted(container: EcsContainer, pod: DeepReadonly<Pod> | undefined): boolean {
+  return container.healthStatus === "HEALTHY" || reportedStatusOf(container, pod)?.started === true;
+}
+
+/** Status of a container's run at the API server. */
+function reportedStatusOf(
+  { name, runtimeId }: EcsContainer,
+  pod: DeepReadonly<Pod> | undefined,
+): DeepReadonly<ContainerStatus> | undefined {
   const { containerStatuses = [], initContainerStatuses = [] } = pod?.status ?? {};
   const reported = [...containerStatuses, ...initContainerStatuses].find((each) => each.name === name);
-  if (runtimeId === undefined || reported?.containerID !== containerIdOf(runtimeId)) return {};
-  const { running, terminated } = reported.state ?? {};
-  return timesOf(terminated ? { startedAt: terminated.startedAt, endedAt: terminated.finishedAt } : { startedAt: running?.startedAt });
+  return runtimeId !== undefined && reported?.containerID === containerIdOf(runtimeId) ? reported : undefined;
 }
 
 /** Kubernetes' id of a container's run. */

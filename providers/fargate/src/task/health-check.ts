@@ -12,6 +12,7 @@ export interface ContainerHealth {
   readonly adjusted: readonly string[];
 }
 
+const maxRetries = 10;
 const fields = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 
 /**
@@ -50,15 +51,19 @@ function refusedProbe(
           path,
           "ECS runs only commands as health checks; use exec, or set reachablePods: true if this program reaches the pods' addresses",
         );
-  if (field === "startupProbe" && commandOf(container).length === 0)
-    return refused(path, "ECS has no startup probe by command; it can only delay a liveness or readiness probe with the same command");
+  if (field === "startupProbe" && container.livenessProbe && !container.livenessProbe.exec)
+    return refused(
+      path,
+      "ECS runs it, so this program cannot tell when the liveness probe by another kind may begin; use exec for both, or for none",
+    );
   if (!isDeepStrictEqual(probe.exec.command ?? [], commandOf(container)))
     return refused(`${path}.exec`, "ECS has one health check per container, so all probes must run the same command");
   return [];
 }
 
 /**
- * Translates the probes of a container to the health check of ECS. A startup probe becomes its start period.
+ * Translates the probes of a container to the health check of ECS. A startup probe beside another one becomes its start period; alone it is the
+ * health check, and its attempts beyond ten are the start period.
  * Source of the ranges: ECS API reference, HealthCheck.
  */
 export function healthOf(container: DeepReadonly<Container>): ContainerHealth {
@@ -71,13 +76,18 @@ export function healthOf(container: DeepReadonly<Container>): ContainerHealth {
     if (used !== value) adjusted.push(`${name} ${value} → ${used}`);
     return used;
   };
-  const startPeriod = within("startPeriod", startSecondsOf(probe, container.startupProbe), 0, 300);
+  const { failureThreshold = 3 } = probe;
+  const interval = within("periodSeconds", probe.periodSeconds ?? 10, 5, 300);
+  const isStartupOnly = probe === container.startupProbe;
+  const furtherSeconds = isStartupOnly ? Math.max(0, failureThreshold - maxRetries) * interval : 0;
+  const startSeconds = isStartupOnly ? (probe.initialDelaySeconds ?? 0) + furtherSeconds : startSecondsOf(probe, container.startupProbe);
+  const startPeriod = within("startPeriod", startSeconds, 0, 300);
   return {
     healthCheck: {
       command: ["CMD", ...command],
-      interval: within("periodSeconds", probe.periodSeconds ?? 10, 5, 300),
+      interval,
       timeout: within("timeoutSeconds", probe.timeoutSeconds ?? 1, 2, 60),
-      retries: within("failureThreshold", probe.failureThreshold ?? 3, 1, 10),
+      retries: isStartupOnly ? Math.min(failureThreshold, maxRetries) : within("failureThreshold", failureThreshold, 1, maxRetries),
       ...(startPeriod > 0 && { startPeriod }),
     },
     adjusted,
@@ -85,8 +95,8 @@ export function healthOf(container: DeepReadonly<Container>): ContainerHealth {
 }
 
 /** The probe whose command is the health check. */
-function commandProbeOf({ livenessProbe, readinessProbe }: DeepReadonly<Container>): Probe | undefined {
-  return livenessProbe?.exec ? livenessProbe : readinessProbe?.exec ? readinessProbe : undefined;
+function commandProbeOf({ livenessProbe, readinessProbe, startupProbe }: DeepReadonly<Container>): Probe | undefined {
+  return [livenessProbe, readinessProbe, startupProbe].find((probe) => probe?.exec);
 }
 
 function commandOf(container: DeepReadonly<Container>): readonly string[] {

@@ -46,7 +46,7 @@ test.each<[string, Partial<Container>]>([
   ["livenessProbe", { livenessProbe: { httpGet: { port: 80 } } }],
   ["readinessProbe", { readinessProbe: { tcpSocket: { port: 80 } } }],
   ["livenessProbe", { livenessProbe: { grpc: { port: 80 } } }],
-  ["startupProbe", { startupProbe: { exec } }],
+  ["startupProbe.exec", { livenessProbe: { exec: { command: ["other"] } }, startupProbe: { exec } }],
   ["readinessProbe.exec", { livenessProbe: { exec }, readinessProbe: { exec: { command: ["other"] } } }],
   ["livenessProbe.terminationGracePeriodSeconds", { livenessProbe: { exec, terminationGracePeriodSeconds: 1 } }],
   ["ports[0].protocol", { ports: [{ containerPort: 1, protocol: "SCTP" }] }],
@@ -100,6 +100,35 @@ test("a startup probe delays the health check by all its attempts", async () => 
   const { definition } = await taskOf(pod, resolverOf(pod), { config: configOf(), identity }, new AbortController().signal);
 
   expect(definition.containerDefinitions?.[0]?.healthCheck).toMatchObject({ command: ["CMD", "check"], startPeriod: 120 });
+});
+
+test.each([
+  [{ initialDelaySeconds: 5 }, { interval: 10, retries: 3, startPeriod: 5 }],
+  [
+    { periodSeconds: 20, failureThreshold: 10 },
+    { interval: 20, retries: 10 },
+  ],
+  [
+    { periodSeconds: 10, failureThreshold: 30, timeoutSeconds: 4 },
+    { interval: 10, retries: 10, timeout: 4, startPeriod: 200 },
+  ],
+])("a startup probe alone is the health check: %j is %j", async (probe, healthCheck) => {
+  const pod = podOf({ containers: [{ name: "main", image: "i", startupProbe: { exec, ...probe } }] });
+  const { definition, notes } = await taskOf(pod, resolverOf(pod), { config: configOf(), identity }, new AbortController().signal);
+
+  expect(definition.containerDefinitions?.[0]?.healthCheck).toEqual({ command: ["CMD", "check"], timeout: 2, ...healthCheck });
+  expect(notes.filter(({ message }) => message.includes("failureThreshold"))).toEqual([]);
+});
+
+test("a startup probe by command is refused beside a liveness probe that this program runs, and would run too early", async () => {
+  const pod = podOf({
+    containers: [{ name: "main", image: "i", startupProbe: { exec }, livenessProbe: { httpGet: { port: 80 } } }],
+  });
+  const config = configOf({ reachablePods: true });
+
+  await expect(taskOf(pod, resolverOf(pod), { config, identity }, new AbortController().signal)).rejects.toThrow(
+    /^spec\.containers\[0\]\.startupProbe: /,
+  );
 });
 
 test.each([
