@@ -14,5 +14,6 @@ export { providerReadmeProblems } from "./conformance/provider-readme.ts";
 export type { PlannedContainer, PlannedPod } from "./conformance/planned-pod.ts";
 export { ProviderRig } from "./conformance/provider-rig.ts";
 export { notChosen, type CheckReport, type ConformanceReport, type FeatureReport } from "./conformance/report.ts";
+export { featureParts, type FeaturePart } from "./conformance/feature-parts.ts";
 export { contractFeatures, requiredFeatures } from "./conformance/required-features.ts";
 export { statusProblems, transitionProblems } from "./conformance/status-rules.ts";

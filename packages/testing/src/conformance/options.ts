@@ -1,4 +1,5 @@
 import type { Clock, PodRef, ProviderDefinition } from "@virtual-kubelet/core";
+import type { FeaturePart } from "./feature-parts.ts";
 import type { Feature } from "./features.ts";
 import type { Recipes } from "./programs.ts";
 
@@ -65,6 +66,11 @@ export interface ConformanceOptions {
    * end, stats, logs, probes by commands. The checks then use one container, or do not run, and the report says so.
    */
   readonly lacksInSeveral?: Readonly<Partial<Record<"ends" | "logs" | "probes" | "stats", string>>> | undefined;
+  /**
+   * Parts of features that the provider lacks, with the reasons. The checks then do without them, or do not run, and the report says so; see
+   * {@link featureParts}.
+   */
+  readonly lacksPart?: Readonly<Partial<Record<FeaturePart, string>>> | undefined;
   /** Containers that run the suite's programs; default: {@link shellPrograms}. */
   readonly programs?: Recipes | undefined;
   /** Whether pods outlive the program; default `true`. If not, nothing can be adopted. */

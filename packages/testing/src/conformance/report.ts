@@ -2,6 +2,7 @@ import { systemClock } from "@virtual-kubelet/clock";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Check } from "./check.ts";
+import { featureParts, type FeaturePart } from "./feature-parts.ts";
 import { featureNames, features, type Feature } from "./features.ts";
 import type { ConformanceOptions, ReportedBackEnd } from "./options.ts";
 import type { FeaturePlan, SuitePlan } from "./suite-plan.ts";
@@ -43,13 +44,15 @@ export class ReportBook {
   readonly #against: ReportedBackEnd;
   readonly #date: string;
   readonly #plan: SuitePlan;
+  readonly #lacksPart: ConformanceOptions["lacksPart"];
   readonly #results = new Map<Check, CheckReport>();
 
-  constructor({ provider, against = ownBackEnd, clock = systemClock }: ConformanceOptions, plan: SuitePlan) {
+  constructor({ provider, against = ownBackEnd, clock = systemClock, lacksPart }: ConformanceOptions, plan: SuitePlan) {
     this.#provider = provider.name;
     this.#against = against;
     this.#date = new Date(clock.now()).toISOString().slice(0, 10);
     this.#plan = plan;
+    this.#lacksPart = lacksPart;
   }
 
   note({ check, ...result }: { readonly check: Check; readonly state: CheckReport["state"]; readonly reason?: string | undefined }): void {
@@ -82,6 +85,19 @@ export class ReportBook {
     );
     const failed = results.some((result) => result.state === "failed");
     const passed = results.some((result) => result.state === "passed");
-    return { about, state: failed ? "failed" : passed ? "passed" : "not-run", required, checks: results };
+    return {
+      about,
+      state: failed ? "failed" : passed ? "passed" : "not-run",
+      required,
+      checks: [...results, ...this.#lackingParts(feature, results)],
+    };
+  }
+
+  /** Parts that the provider lacks and that its checks did without. */
+  #lackingParts(feature: Feature, results: readonly CheckReport[]): CheckReport[] {
+    const lacking = Object.entries(this.#lacksPart ?? {}) as readonly [FeaturePart, string][];
+    return lacking
+      .filter(([part, reason]) => featureParts[part].feature === feature && !results.some((result) => result.reason === reason))
+      .map(([part, reason]) => ({ name: featureParts[part].about, state: "not-run", reason }));
   }
 }

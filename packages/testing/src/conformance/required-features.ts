@@ -20,8 +20,28 @@ const commands: readonly Feature[] = ["exec", "exec-exit-code", "exec-input"];
  * Required features of each provider in this repository; the suite fails without them. Removing a feature here removes it for users, so
  * `required-features.test.ts` repeats the list.
  */
-export const requiredFeatures: Readonly<Record<"mock" | "template" | "docker" | "kubernetes" | "nomad" | "zun", readonly Feature[]>> = {
+export const requiredFeatures: Readonly<
+  Record<"mock" | "template" | "docker" | "fargate" | "kubernetes" | "nomad" | "zun", readonly Feature[]>
+> = {
   docker: featureNames,
+  fargate: [
+    ...contractFeatures,
+    ...commands,
+    "adoption",
+    "notifications",
+    "node",
+    "networks",
+    "environment",
+    "files",
+    "init-containers",
+    "sidecar-containers",
+    "multiple-containers",
+    "restarts",
+    "probes",
+    "logs",
+    "logs-follow",
+    "exec-tty",
+  ],
   kubernetes: featureNames,
   /** Its pods are in memory and end with the program; their behavior is scripted, so there is nothing to probe. */
   mock: featureNames.filter((feature) => feature !== "adoption" && feature !== "probes"),

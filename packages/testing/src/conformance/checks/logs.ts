@@ -4,8 +4,13 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import { check, type Check } from "../check.ts";
 import { readLog, type ProviderRig } from "../provider-rig.ts";
 
-const lines = ["line one", "line two", "line three", "", "line five é"];
-const text = `${lines.join("\n")}\n`;
+const allLines = ["line one", "line two", "line three", "", "line five é"];
+
+/** Lines that the containers of the checks write, and the text of their logs. */
+function outputOf({ options }: ProviderRig): { readonly lines: readonly string[]; readonly text: string } {
+  const lines = options.lacksPart?.["empty-lines"] === undefined ? allLines : allLines.filter((line) => line !== "");
+  return { lines, text: `${lines.join("\n")}\n` };
+}
 
 /** Logs exactly as the provider returns them. */
 async function raw(
@@ -25,6 +30,7 @@ async function raw(
 
 /** A pod that has written the lines and runs on. */
 async function printed(rig: ProviderRig): Promise<PodRef> {
+  const { lines, text } = outputOf(rig);
   const ref = await rig.run({ containers: [{ program: { kind: "print", lines } }] });
   await rig.eventually(async () => assert.equal(await rig.logs(ref), text), {
     timeoutMs: rig.timeouts.startMs,
@@ -44,6 +50,7 @@ function applies({ applied = [] }: ContainerLogs, option: AppliedLogOption): boo
 /** A container's output: complete, in order, with correct timestamps. */
 export const logChecks: readonly Check[] = [
   check("logs", "a container's log is complete and in order, while it runs and afterwards", async (rig) => {
+    const { lines, text } = outputOf(rig);
     await printed(rig);
     const ended = await rig.create({ containers: [{ program: { kind: "print-and-exit", lines, exitCode: 1 } }] });
     await rig.untilEnded(ended);
@@ -87,6 +94,7 @@ export const logChecks: readonly Check[] = [
     }
   }),
   check("logs", "tailLines is applied exactly if the result's applied names it", async (rig) => {
+    const { lines, text } = outputOf(rig);
     const ref = await printed(rig);
     for (const tailLines of [0, 1, 2, 99]) {
       const { logs, text: all } = await raw(rig, ref, { tailLines });
@@ -100,6 +108,7 @@ export const logChecks: readonly Check[] = [
     }
   }),
   check("logs", "sinceTime is applied exactly if the result's applied names it", async (rig) => {
+    const { text } = outputOf(rig);
     const ref = await printed(rig);
     for (const [hours, isEmpty] of [
       [-1, false],
@@ -111,6 +120,7 @@ export const logChecks: readonly Check[] = [
     }
   }),
   check("logs", "limitBytes is applied exactly if the result's applied names it", async (rig) => {
+    const { text } = outputOf(rig);
     const ref = await printed(rig);
     const { logs, text: all } = await raw(rig, ref, { limitBytes: 10 });
     if (applies(logs, "limitBytes")) assert.equal(Buffer.byteLength(all), 10);
@@ -183,6 +193,7 @@ export const logChecks: readonly Check[] = [
     controller.abort(new Error("the client is gone"));
   }),
   check("logs-previous", "the previous instance has its own log, and is not found if there was none", async (rig) => {
+    const { lines } = outputOf(rig);
     const first = await rig.run({ restartPolicy: "Always", containers: [{ program: { kind: "print", lines } }] });
     await assert.rejects(rig.logs(first, { previous: true }), (error) => isNotFound(error));
     const ref = await rig.create({

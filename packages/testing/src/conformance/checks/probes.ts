@@ -62,8 +62,9 @@ const [notReady, isReady, notStarted] = [
 
 /** Containers of a pod in which commands can run; the first has the probe. */
 function probedContainer(rig: ProviderRig, livenessProbe: object): NonNullable<PlannedPod["containers"]> {
-  const { provider, lacksInSeveral } = rig.options;
-  const hasSeveral = provider.capabilities.multipleContainers === true && lacksInSeveral?.probes === undefined;
+  const { provider, lacksInSeveral, lacksPart } = rig.options;
+  const lacking = lacksInSeveral?.probes ?? lacksPart?.["single-restarts"];
+  const hasSeveral = provider.capabilities.multipleContainers === true && lacking === undefined;
   return hasSeveral ? [{ livenessProbe }, { name: "sibling" }] : [{ livenessProbe }];
 }
 
@@ -99,7 +100,7 @@ export const probeChecks: readonly Check[] = [
       await rig.untilStatus(ref, "to be started", (status) => assertStanding(status, isReady));
       await remove(rig, ref, file);
     },
-    needsExec,
+    (options, has) => needsExec(options, has) ?? options.lacksPart?.["probe-commands"],
   ),
   check(
     "probes",
