@@ -155,6 +155,26 @@ test.each([false, true])("the exit code comes in a message of its own, if the ag
   expect(codes).toEqual(sendsExitCode ? ["EXIT_CODE: 42"] : []);
 });
 
+test("a session that is terminated ends its command; one whose connection is cut does not", async () => {
+  const streams: ScriptedSession["stream"][] = [];
+  const { session } = await execute(async (_command, { stream }) => {
+    streams.push(stream);
+    return new Promise<never>(() => {});
+  });
+  for (const isTerminated of [false, true]) {
+    const client = await open(session);
+    await handshake(client);
+    client.shakeHands();
+    await eventually(() => expect(streams).toHaveLength(isTerminated ? 2 : 1));
+    const closed = client.closed();
+    if (isTerminated) client.send(payloadTypes.flag, Buffer.from([0, 0, 0, 2]));
+    else client[Symbol.dispose]();
+    await closed;
+  }
+
+  await eventually(() => expect(streams.map(({ writableEnded }) => writableEnded)).toEqual([false, true]));
+});
+
 test("a connection can be cut without a close frame", async () => {
   const { session } = await execute(
     async (_command, { stream }) => {

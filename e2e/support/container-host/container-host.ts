@@ -96,6 +96,8 @@ export interface HostSession {
   resize(size: HostTerminalSize): Promise<void>;
   /** Closes the client's side. The command goes on, as on Docker. */
   close(): void;
+  /** Kills the command and what it has started on its terminal. Absent: the host cannot. */
+  kill?(): void;
 }
 
 /** Resources that a run has used. */

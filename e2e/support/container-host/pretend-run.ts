@@ -64,6 +64,7 @@ export class PretendRun implements ContainerRun {
       exitCode: code.promise,
       resize: async (changed) => void (size = changed),
       close: () => void client.destroy(),
+      kill: () => end(killedCode),
     };
     this.#sessions.add(session);
     const end = (exitCode: number): void => {

@@ -87,7 +87,7 @@ class ProcessRun implements ContainerRun {
     const { stdout, stdin } = child;
     if (stdout === null) throw new Error("a terminal has an output");
     const stream = pairStreams(stdout, stdin ?? undefined, () => void stdout.removeAllListeners("data").resume());
-    return { stream, exitCode, resize, close: () => void stream.destroy() };
+    return { stream, exitCode, resize, close: () => void stream.destroy(), kill: () => void child.kill("SIGTERM") };
   }
 
   async attach(): Promise<HostSession> {

@@ -31,7 +31,7 @@ export const reasons: ReasonCatalogue = {
     on: ["podEvent"],
     meaning:
       "The provider has stopped the pod's task: at its deadline, after a failed probe or init container, or when its containers had ended.",
-    remedy: "The message has the reason. `kubectl logs --previous` shows the output.",
+    remedy: "The message has the reason. The output of the stopped task stays in CloudWatch Logs.",
   },
   SpotInterruption: {
     on: ["podStatus", "podEvent"],

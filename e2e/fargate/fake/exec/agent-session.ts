@@ -103,7 +103,7 @@ export class AgentSession {
       }
       case payloadTypes.flag:
         // 1 is disconnect, 2 terminates the session.
-        if (payload.readUInt32BE(0) === 2) this.#close("");
+        if (payload.readUInt32BE(0) === 2) this.#terminate();
         return;
       default:
         this.#channel.problems.push(`the client sent a payload of type ${payloadType}`);
@@ -157,6 +157,12 @@ export class AgentSession {
     this.#channel.send(payloadTypes.output, bytes);
     this.#sentBytes += bytes.length;
     if (this.#sentBytes >= cutAfterBytes) this.#socket.terminate();
+  }
+
+  /** The agent kills the command of a session that is terminated. Source: amazon-ssm-agent, `executeCommandsWithPty`. */
+  #terminate(): void {
+    void this.#command?.then((session) => session.kill?.()).catch(() => {});
+    this.#close("");
   }
 
   #close(output: string): void {

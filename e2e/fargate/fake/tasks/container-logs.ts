@@ -22,7 +22,7 @@ function eventsOf({ time, text }: LogLine, ingestionMs: number): LogEvent[] {
   const events: LogEvent[] = [];
   for (let at = 0; at === 0 || at < bytes.length; at += maxLineBytes) {
     const message = bytes.subarray(at, at + maxLineBytes).toString("utf8");
-    // CloudWatch takes no empty events, so an empty line is lost.
+    // An empty line is lost. Source: moby, `daemon/logger/awslogs/cloudwatchlogs.go` (processEvent).
     if (message !== "") events.push({ timestamp, message, ingestionTime: timestamp + ingestionMs });
   }
   return events;

@@ -236,8 +236,9 @@ export class TaskRunner {
 
   async #stopContainer(container: FakeContainer): Promise<void> {
     const { containers } = this.#task.spec;
+    const { timings } = this.#around;
     while (!canStop(container, containers)) await this.#nextChange();
-    await container.run?.stop((container.definition.stopTimeout ?? defaultStopTimeoutSeconds) * 1000);
+    await container.run?.stop((container.definition.stopTimeout ?? defaultStopTimeoutSeconds) * timings.stopSecondMs);
   }
 
   #setStatus(status: TaskStatus): void {

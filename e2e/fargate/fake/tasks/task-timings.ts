@@ -16,6 +16,8 @@ export interface TaskTimings {
   readonly agentMs: number;
   /** Between a container's end and its restart by its restart policy. */
   readonly restartMs: number;
+  /** Length of a second of `stopTimeout`. */
+  readonly stopSecondMs: number;
   /** Between looks at a container that is being started. */
   readonly lookMs: number;
 }
@@ -30,6 +32,7 @@ export const usualTimings: TaskTimings = {
   deprovisioningMs: 5000,
   agentMs: 1000,
   restartMs: 1000,
+  stopSecondMs: 1000,
   lookMs: 100,
 };
 
@@ -43,5 +46,6 @@ export const shortTimings: TaskTimings = {
   deprovisioningMs: 50,
   agentMs: 20,
   restartMs: 100,
+  stopSecondMs: 1000,
   lookMs: 10,
 };
