@@ -25,7 +25,7 @@ export interface BackendLimits {
    * token returns the first object. `none`: every create makes another object.
    */
   readonly idempotency: "name" | "token" | "none";
-  /** Milliseconds after a create within which lists and describes may still omit the object. */
+  /** Milliseconds after a create within which lists and describes may still omit the object, unless they have shown it before. */
   readonly visibleAfterMs: number;
   /** Milliseconds for which the back end keeps an object that has ended. `undefined`: until it is deleted. */
   readonly keepsEndedMs?: number | undefined;

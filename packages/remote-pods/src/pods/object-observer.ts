@@ -22,6 +22,11 @@ export interface ObjectObserverOptions<Request, Remote, Memory> {
 /** Facts about an object that only lists show. */
 type ListingFacts<Remote> = Pick<ListedObject<Remote>, "createdAt" | "hasOtherName">;
 
+interface NotedFacts<Remote> extends ListingFacts<Remote> {
+  /** Whether the object is known from the answer to its create only. Default: `false`. */
+  readonly isCreateAnswer?: boolean | undefined;
+}
+
 /** Meaning of an object for this node. */
 export type Meaning = "pod" | "foreign" | { readonly unreadable: PodRef | undefined; readonly why: string };
 
@@ -84,7 +89,8 @@ export class ObjectObserver<Request, Remote, Memory> {
   }
 
   /** Takes in an object of a pod. */
-  note(id: string, identity: PodIdentity, remote: Remote | undefined, { createdAt, hasOtherName }: ListingFacts<Remote> = {}): void {
+  note(id: string, identity: PodIdentity, remote: Remote | undefined, facts: NotedFacts<Remote> = {}): void {
+    const { createdAt, hasOtherName, isCreateAnswer = false } = facts;
     const { table, onSurplus, backend } = this.#options;
     const { uid } = identity.ref;
     const state = table.get(uid);
@@ -96,7 +102,11 @@ export class ObjectObserver<Request, Remote, Memory> {
     }
     // The object of a pod that is gone may appear late under its own name, never under another.
     if (state?.kind === "gone" && hasOtherName) return this.skipCopy(id, identity);
-    const object = this.#knownObject(id, identity, remote, { known: current?.id === id ? current : undefined, listedAt: createdAt });
+    const object = this.#knownObject(id, identity, remote, {
+      known: current?.id === id ? current : undefined,
+      listedAt: createdAt,
+      isVisible: !isCreateAnswer,
+    });
     table.dispatch(uid, { kind: "seen", object });
   }
 
@@ -110,7 +120,15 @@ export class ObjectObserver<Request, Remote, Memory> {
     id: string,
     identity: PodIdentity,
     remote: Remote | undefined,
-    { known, listedAt }: { readonly known: KnownObject<Remote, Memory> | undefined; readonly listedAt: string | undefined },
+    {
+      known,
+      listedAt,
+      isVisible,
+    }: {
+      readonly known: KnownObject<Remote, Memory> | undefined;
+      readonly listedAt: string | undefined;
+      readonly isVisible: boolean;
+    },
   ): KnownObject<Remote, Memory> {
     const pod = this.#podOf(identity.ref);
     const observation = (remote === undefined ? undefined : this.#observe(id, remote, identity, { pod, known })) ?? known?.observation;
@@ -119,6 +137,7 @@ export class ObjectObserver<Request, Remote, Memory> {
       id,
       identity,
       sinceMs: known?.sinceMs ?? this.#clock.monotonic(),
+      isVisible,
       createdAt: observation?.createdAt ?? known?.createdAt ?? listedAt,
       remote: remote ?? known?.remote,
       observation,

@@ -147,7 +147,7 @@ export class PodCreator<Request, Remote, Memory> {
       const { id, remote } = await backend.create(request, identity, signal);
       this.#full.delete(uid);
       this.#unclear.delete(uid);
-      observer.note(id, identity, remote);
+      observer.note(id, identity, remote, { isCreateAnswer: true });
     } catch (error) {
       if (!isConflict(error) && isRefusal(error)) throw this.#afterRefusal(identity, error);
       table.dispatch(uid, { kind: "unclear" });

@@ -7,6 +7,8 @@ export interface KnownObject<Remote, Memory> {
   readonly identity: PodIdentity;
   /** Monotonic milliseconds at which this program created or first saw it. */
   readonly sinceMs: number;
+  /** Whether a list or a description has shown it, and not only the answer to its create. */
+  readonly isVisible: boolean;
   /** RFC 3339. */
   readonly createdAt: string | undefined;
   /** `undefined` before the first description. */
@@ -60,7 +62,7 @@ export type PodState<Remote, Memory> =
       readonly before?: KnownObject<Remote, Memory> | undefined;
     }
   | { readonly kind: "present"; readonly object: KnownObject<Remote, Memory> }
-  /** The back end said once that it has no such object. */
+  /** The back end said, at `sinceMs` for the first time, that it has no such object. */
   | { readonly kind: "missing"; readonly object: KnownObject<Remote, Memory>; readonly sinceMs: number }
   /** The object has ended, and the next one is created at `atMs` (monotonic). */
   | { readonly kind: "waiting"; readonly object: KnownObject<Remote, Memory>; readonly atMs: number }

@@ -23,6 +23,7 @@ const object = (over: Partial<KnownObject<string, undefined>> = {}): KnownObject
   id: "a",
   identity: identity(),
   sinceMs: 0,
+  isVisible: true,
   createdAt: undefined,
   remote: "r",
   observation: observed("running"),
@@ -39,6 +40,8 @@ const deleting = (over: object = {}, of: KnownObject<string, undefined> | undefi
 });
 const ended = object({ observation: observed("ended") });
 const toRunAgain = object({ observation: observed("ended", true) });
+const young = object({ sinceMs: 90_001 });
+const created = object({ sinceMs: 90_001, isVisible: false });
 const seen = (of: KnownObject<string, undefined> = object()): Event => ({ kind: "seen", object: of });
 const absent = (id?: string): Event => ({ kind: "absent", id });
 
@@ -122,10 +125,35 @@ describe("looks", () => {
     ["a list alone does not make a pod missing", present, absent(), present],
     ["the absence of another object means nothing", present, absent("b"), present],
     [
-      "a young object may be invisible",
-      { kind: "present", object: object({ sinceMs: 90_001 }) },
+      "a young object that no read has shown may be invisible",
+      { kind: "present", object: created },
       absent("a"),
-      { kind: "present", object: object({ sinceMs: 90_001 }) },
+      { kind: "present", object: created },
+    ],
+    [
+      "a young object that a read has shown is missing",
+      { kind: "present", object: young },
+      absent("a"),
+      { kind: "missing", object: young, sinceMs: 100_000 },
+    ],
+    [
+      "the absence of a young object is doubtful for 9 s",
+      { kind: "missing", object: young, sinceMs: 91_000 },
+      absent("a"),
+      { kind: "missing", object: young, sinceMs: 91_000 },
+    ],
+    ["and certain after 10 s", { kind: "missing", object: young, sinceMs: 90_000 }, absent("a"), { ...gone, sinceMs: 100_000 }],
+    [
+      "a created object that a read shows is visible",
+      { kind: "present", object: created },
+      seen(young),
+      { kind: "present", object: young },
+    ],
+    [
+      "and stays so when its create is answered again",
+      { kind: "present", object: young },
+      seen(created),
+      { kind: "present", object: young },
     ],
     ["a second absence a second later is certain", missing, absent("a"), { ...gone, sinceMs: 100_000 }],
     ["a second absence at once is not", { ...missing, sinceMs: 99_001 }, absent("a"), { ...missing, sinceMs: 99_001 }],

@@ -29,6 +29,8 @@ export interface StepContext {
 
 /** Interval between two answers that an object is missing, before its pod counts as gone. */
 const confirmMissingMs = 1_000;
+/** The same interval while reads may still lag behind the create, so that one that shows the object can precede one that does not. */
+const confirmYoungMissingMs = 10_000;
 /** Source: kubelet, `MaxContainerBackOff` and `backOffPeriod`. */
 const firstBackOffMs = 10_000;
 const longestBackOffMs = 300_000;
@@ -134,7 +136,7 @@ function onSeen<Remote, Memory>(
 function joined<Remote, Memory>(known: KnownObject<Remote, Memory>, seen: KnownObject<Remote, Memory>): KnownObject<Remote, Memory> {
   if (known.id !== seen.id) return seen;
   const { observation = known.observation, remote = known.remote } = seen;
-  return { ...seen, observation, remote, sinceMs: known.sinceMs, earlier: known.earlier };
+  return { ...seen, observation, remote, sinceMs: known.sinceMs, isVisible: known.isVisible || seen.isVisible, earlier: known.earlier };
 }
 
 function settled<Remote, Memory>(
@@ -171,6 +173,7 @@ function onAbsent<Remote, Memory>(
   id: string | undefined,
   { nowMs, limits }: StepContext,
 ): PodState<Remote, Memory> | undefined {
+  const isYoung = ({ sinceMs }: KnownObject<Remote, Memory>): boolean => nowMs - sinceMs < limits.visibleAfterMs;
   switch (state?.kind) {
     case undefined:
     case "gone":
@@ -181,10 +184,11 @@ function onAbsent<Remote, Memory>(
       if (nowMs - state.sinceMs < limits.visibleAfterMs) return state;
       return withoutObject(state, nowMs);
     case "present":
-      if (state.object.id !== id || nowMs - state.object.sinceMs < limits.visibleAfterMs) return state;
+      if (state.object.id !== id || (isYoung(state.object) && !state.object.isVisible)) return state;
       return { kind: "missing", object: state.object, sinceMs: nowMs };
     case "missing":
-      if (state.object.id !== id || nowMs - state.sinceMs < confirmMissingMs) return state;
+      if (state.object.id !== id) return state;
+      if (nowMs - state.sinceMs < (isYoung(state.object) ? confirmYoungMissingMs : confirmMissingMs)) return state;
       return { kind: "gone", identity: state.object.identity, sinceMs: nowMs };
     case "ended":
       return state.object.id === id ? { ...state, isForgotten: true } : state;
