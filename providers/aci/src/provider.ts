@@ -19,6 +19,7 @@ import type { ContainerGroup } from "./azure/group-schema.ts";
 import { AciBackend, limits, nameOf, translatePod } from "./backend.ts";
 import type { AciConfig } from "./config/aci-config.ts";
 import { aciConfigSchema } from "./config/schema.ts";
+import { readAuthorities } from "./config/setting-file.ts";
 import { readSettings } from "./config/settings.ts";
 import { policyAnnotations } from "./group/annotations.ts";
 import type { GroupRequest } from "./group/container-group-of.ts";
@@ -116,6 +117,7 @@ function withShareSecrets(resolved: ResolvedPod, namespace: string): ResolvedPod
 
 function createProvider(host: ProviderHost, config: AciConfig): Provider {
   const settings = readSettings(config);
+  const authorities = readAuthorities(config.caFile);
   const { clock, random, logger, metrics } = host;
   const budget = new CallBudget({ backEnd: "aci", rates: limits.rates, clock, random, metrics });
   const tokens = createTokenSource({ settings, clock });
@@ -124,11 +126,11 @@ function createProvider(host: ProviderHost, config: AciConfig): Provider {
     tokens,
     budget,
     clock,
-    caFile: config.caFile,
+    authorities,
     userAgent: config.userAgent,
   });
   const groups = new ContainerGroups(arm, settings.subscriptionId);
-  const openSocket = socketOpener(config.caFile);
+  const openSocket = socketOpener(authorities);
   const exec = new ExecRunner({ groups, openSocket, clock, random, logger, mode: config.exec });
   const stats =
     config.azureMonitorMetrics || config.realTimeMetrics

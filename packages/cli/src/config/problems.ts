@@ -53,7 +53,8 @@ function describeProblem(issue: SchemaIssue, context: ProblemContext): string[] 
     });
   }
   const value = redact(valueAt(context.input, path), String(path.at(-1) ?? ""));
-  const choices = Array.isArray(values) ? values.map(String) : [];
+  // A schema with words of its own says more than the list of values.
+  const choices = Array.isArray(values) && !issue.message.startsWith("expected ") ? values.map(String) : [];
   const hint = typeof value === "string" && choices.length > 1 ? didYouMean(value, choices) : "";
   return [`${context.nameOf(path)}: ${shown(value)}: ${choices.length > 0 ? oneOf(choices) : expectation(issue)}${hint}`];
 }

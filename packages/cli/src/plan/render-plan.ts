@@ -22,7 +22,10 @@ export function withoutSecrets(plan: ShownPlan): ShownPlan {
 /** The plan as text, with the requests as they would be sent. */
 export function renderPlan({ pod, node, provider, refused, requests, notes }: ShownPlan): string {
   if (refused.length > 0) {
-    const lines = refused.map(({ fieldPath, message }) => `  ${fieldPath === undefined ? "" : `${fieldPath}: `}${message}`);
+    const lines = refused.map(({ fieldPath, message }) => {
+      const prefix = fieldPath === undefined ? "" : `${fieldPath}: `;
+      return `  ${message.startsWith(prefix) ? "" : prefix}${message}`;
+    });
     return [`# pod ${pod}: provider ${provider} does not run it`, ...lines, ""].join("\n");
   }
   const count = `${requests.length} ${requests.length === 1 ? "request" : "requests"}`;

@@ -25,8 +25,9 @@ interface Row {
  */
 export function renderConfigTable(jsonSchema: object): string {
   const seen = new Set<string>();
-  // A shape that is there again (the same keys for one node, for one container) is not repeated.
+  // A shape that is there again (the same keys for one node, for one container) is not repeated. The policy's own line names its annotations.
   const rows = rowsOf(jsonSchema, "").filter(({ key, standard, meaning }) => {
+    if (key.startsWith("policy.annotations.")) return false;
     const known = `${key.replace(/^.*\./, "")} ${standard} ${meaning}`;
     return seen.has(known) ? false : Boolean(seen.add(known));
   });
@@ -46,7 +47,7 @@ function rowsOf({ properties }: SchemaNode, prefix: string): Row[] {
   return Object.entries(properties ?? {}).flatMap(([name, node]) => {
     const key = `${prefix}${name}`;
     const description = typeof node.description === "string" ? node.description : "";
-    const [, about = description, said = ""] = /^(.*?);? default (\S.*)$/.exec(description) ?? [];
+    const [, about = description, said = ""] = /^(.*); default (\S.*)$/.exec(description) ?? [];
     const standard = node.default === undefined ? (said === "" ? "" : `\`${said}\``) : `\`${JSON.stringify(node.default)}\``;
     const choices = node.enum ? `one of ${node.enum.map((choice) => `\`${String(choice)}\``).join(", ")}` : "";
     const row: Row = {

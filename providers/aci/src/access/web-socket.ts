@@ -1,5 +1,4 @@
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import { readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { createWebSocketStream, WebSocket } from "ws";
 
@@ -18,18 +17,16 @@ export type OpenSocket = (url: string, password: SocketPassword, signal: AbortSi
 /**
  * Returns a function that opens WebSockets.
  *
- * @param caFile - additional certificate authorities, PEM
- * @throws a system error if the file cannot be read
+ * @param ca - all certificate authorities, PEM; default: those that Node.js trusts
  */
-export function socketOpener(caFile: string | undefined): OpenSocket {
-  const ca = caFile === undefined ? undefined : readFileSync(caFile);
+export function socketOpener(ca?: readonly string[]): OpenSocket {
   return async (url, password, signal) => {
     signal.throwIfAborted();
     const { host } = new URL(url);
     const socket = new WebSocket(url, {
       handshakeTimeout: handshakeTimeoutMs,
       perMessageDeflate: false,
-      ...(ca && { ca }),
+      ...(ca && { ca: [...ca] }),
       ...("header" in password && { headers: { authorization: password.header } }),
     });
     const stream = createWebSocketStream(socket);

@@ -2,7 +2,6 @@ import { getClient, type Client, type ClientOptions } from "@azure-rest/core-cli
 import type { Clock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError, InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { BudgetedCall } from "@virtual-kubelet/remote-pods";
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { armError } from "./arm-error.ts";
 import { Connections } from "./connections.ts";
@@ -40,8 +39,8 @@ export interface ArmClientOptions {
   readonly tokens: TokenSource;
   readonly budget: Budget;
   readonly clock: Clock;
-  /** Additional certificate authorities, PEM. */
-  readonly caFile?: string | undefined;
+  /** All certificate authorities, PEM; default: those that Node.js trusts. */
+  readonly authorities?: readonly string[] | undefined;
   readonly userAgent?: string | undefined;
 }
 
@@ -59,10 +58,9 @@ export class ArmClient implements Disposable {
   readonly #connections: Connections;
   readonly #options: ArmClientOptions;
 
-  /** @throws a system error if the file of the certificate authorities cannot be read */
   constructor(options: ArmClientOptions) {
-    const { endpoint, caFile, userAgent } = options;
-    this.#connections = new Connections(caFile === undefined ? undefined : readFileSync(caFile));
+    const { endpoint, authorities, userAgent } = options;
+    this.#connections = new Connections(authorities);
     const clientOptions: ClientOptions = {
       retryOptions: { maxRetries: 0 },
       redirectOptions: { maxRetries: 0 },

@@ -52,3 +52,11 @@ test("a secret that Azure quotes is not shown", () => {
 
   expect(error.message).toBe("x: Azure: InvalidRequestContent: unexpected value '[redacted]'");
 });
+
+test.for([
+  [404, "ResourceGroupNotFound", /create it, or correct resourceGroup/],
+  [404, "SubscriptionNotFound", /correct subscriptionId/],
+  [401, "InvalidAuthenticationTokenTenant", /correct tenantId/],
+] as const)("status %d with code %s says which setting may be wrong", ([status, code, advice]) => {
+  expect(armError({ status, body: { error: { code, message: "no" } }, retryAfterMs: undefined }, "list").message).toMatch(advice);
+});

@@ -32,7 +32,8 @@ export interface FailedAnswer {
 export function armError({ status, body, retryAfterMs }: FailedAnswer, attempted: string, secrets: readonly string[] = []): Error {
   const { code, message } = readError(body);
   const said = [code, message].filter((part) => part !== undefined && part !== "").join(": ") || `HTTP status ${status}`;
-  const text = `${attempted}: Azure: ${withoutSecrets(said, secrets).slice(0, maxTextLength)}`;
+  const advice = code !== undefined && Object.hasOwn(advices, code) ? `; ${advices[code]}` : "";
+  const text = `${attempted}: Azure: ${withoutSecrets(said, secrets).slice(0, maxTextLength)}${advice}`;
   const kind = kindOfCode(code, message) ?? kindOfStatus(status, code);
   return makers[kind](text, retryAfterMs);
 }
@@ -70,6 +71,15 @@ const kindByCode: ReadonlyMap<string, Kind> = new Map([
   ["SubscriptionNotRegistered", "unregistered"],
   ["TooManyRequests", "throttled"],
 ]);
+
+/** Advice after Azure's text, by its code. */
+const advices: Readonly<Record<string, string>> = {
+  ResourceGroupNotFound: "create it, or correct resourceGroup (or ACI_RESOURCE_GROUP)",
+  SubscriptionNotFound: "correct subscriptionId (or AZURE_SUBSCRIPTION_ID), or the cloud",
+  InvalidSubscriptionId: "correct subscriptionId (or AZURE_SUBSCRIPTION_ID)",
+  InvalidAuthenticationTokenTenant: "correct tenantId (or AZURE_TENANT_ID), or subscriptionId",
+  LocationNotAvailableForResourceType: "correct region (or ACI_REGION)",
+};
 
 /** Codes of a 404 about the resource itself. */
 const notFoundCodes: readonly (string | undefined)[] = ["ResourceNotFound", "NotFound", "ContainerGroupNotFound"];

@@ -15,8 +15,8 @@ export class Connections implements Disposable {
   #isClosed = false;
 
   /** @param ca - certificate authorities, PEM; default: those that Node.js trusts */
-  constructor(ca?: Buffer) {
-    this.#https = new HttpsAgent({ keepAlive: true, ...(ca && { ca }) });
+  constructor(ca?: readonly string[]) {
+    this.#https = new HttpsAgent({ keepAlive: true, ...(ca && { ca: [...ca] }) });
     this.policy = {
       // After the policy that chooses a proxy.
       position: "perRetry",

@@ -85,3 +85,35 @@ test("a token file is read for each request, so that somebody else can renew it"
     await rm(folder, { recursive: true });
   }
 });
+
+test("outside Azure, where no managed identity answers, the error says soon that nothing else is configured", async () => {
+  const clock = new VirtualClock();
+  const silent = { getToken: () => new Promise<never>(() => {}) };
+  const tokens = createTokenSource({ settings: settingsOf(), clock, createCredential: async () => silent });
+  const answer = expect(tokens.token(live)).rejects.toMatchObject({
+    code: "VK_UNAUTHORIZED",
+    message: expect.stringMatching(
+      /managedIdentity: no managed identity answered within 8 s; no other credential is configured: set tenantId/,
+    ),
+  });
+  await clock.advance(8_000);
+
+  await answer;
+});
+
+test("a credential that this machine does not have counts as refused", async () => {
+  const missing = Object.assign(new Error("Azure CLI could not be found"), { name: "CredentialUnavailableError" });
+  const { options } = identity([missing]);
+
+  await expect(createTokenSource(options).token(live)).rejects.toMatchObject({ code: "VK_UNAUTHORIZED" });
+});
+
+test.for([
+  ["clientSecretFile", { tenantId: "t", clientId: "c", clientSecretFile: "/does/not/exist" }],
+  ["clientCertificateFile", { tenantId: "t", clientId: "c", clientCertificateFile: "/does/not/exist" }],
+  ["federatedTokenFile", { tenantId: "t", clientId: "c", federatedTokenFile: "/does/not/exist" }],
+] as const)("a missing %s is told before anything is sent", ([setting, fields]) => {
+  expect(() => createTokenSource({ settings: settingsOf(fields), clock: new VirtualClock() })).toThrow(
+    `${setting}: "/does/not/exist": not there, expected a readable file`,
+  );
+});

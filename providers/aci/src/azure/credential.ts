@@ -1,13 +1,24 @@
-import type { TokenCredential } from "@azure/identity";
+import type { AccessToken, TokenCredential } from "@azure/identity";
 import type { Clock } from "@virtual-kubelet/clock";
 import { SingleFlight } from "@virtual-kubelet/async";
-import { InvalidInputError, messageOf, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
+import {
+  InvalidInputError,
+  isInvalidInput,
+  isUnauthorized,
+  messageOf,
+  UnauthorizedError,
+  UnavailableError,
+} from "@virtual-kubelet/errdefs";
 import { readFile } from "node:fs/promises";
+import { readSettingFile } from "../config/setting-file.ts";
 import type { AciSettings } from "../config/settings.ts";
 import { Connections } from "./connections.ts";
 
 /** Time before its expiry from which a token is not used any more. */
 const marginMs = 120_000;
+
+/** Time within which the endpoint of managed identities has to answer. Outside Azure nobody does, and the library would try on for a minute. */
+const identityTimeoutMs = 8_000;
 
 /** Kind of a credential. */
 export type CredentialKind = Exclude<AciSettings["config"]["credential"], "auto">;
@@ -23,14 +34,14 @@ export interface TokenSource {
 /**
  * Returns the kind of credential that a configuration asks for.
  *
- * @throws InvalidInputError if a setting that it needs is missing
+ * @throws InvalidInputError if a setting that it needs is missing, or a file that it needs cannot be read
  */
 export function credentialKind({ config, tenantId, clientId, clientSecret }: AciSettings): CredentialKind {
   const hasSecret = clientSecret !== undefined || config.clientSecretFile !== undefined;
   const kind =
     config.credential !== "auto"
       ? config.credential
-      : clientId !== undefined && hasSecret
+      : hasSecret
         ? "clientSecret"
         : config.clientCertificateFile !== undefined
           ? "clientCertificate"
@@ -45,9 +56,29 @@ export function credentialKind({ config, tenantId, clientId, clientSecret }: Aci
     azureCli: {},
     token: { tokenFile: config.tokenFile },
   };
-  const missing = Object.entries(needed[kind]).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  const missing = Object.entries(needed[kind]).flatMap(([name, value]) => (value === undefined ? [withVariable(name)] : []));
   if (missing.length > 0) throw new InvalidInputError(`credential ${kind}: set ${missing.join(", ")} in the provider's configuration`);
   return kind;
+}
+
+const variables: Readonly<Record<string, string>> = {
+  tenantId: "AZURE_TENANT_ID",
+  clientId: "AZURE_CLIENT_ID",
+  clientSecret: "AZURE_CLIENT_SECRET",
+  clientCertificateFile: "AZURE_CLIENT_CERTIFICATE_PATH",
+  federatedTokenFile: "AZURE_FEDERATED_TOKEN_FILE",
+};
+
+function withVariable(setting: string): string {
+  return variables[setting] === undefined ? setting : `${setting} (or ${variables[setting]})`;
+}
+
+/** Checks the files that a sign-in of this kind reads. @throws InvalidInputError */
+function checkFiles(kind: CredentialKind, { config }: AciSettings): void {
+  const { clientSecretFile, clientCertificateFile, federatedTokenFile } = config;
+  if (kind === "clientSecret" && clientSecretFile !== undefined) readSettingFile("clientSecretFile", clientSecretFile);
+  if (kind === "clientCertificate" && clientCertificateFile !== undefined) readSettingFile("clientCertificateFile", clientCertificateFile);
+  if (kind === "workloadIdentity" && federatedTokenFile !== undefined) readSettingFile("federatedTokenFile", federatedTokenFile);
 }
 
 type CreateCredential = (kind: CredentialKind, settings: AciSettings, connections: Connections) => Promise<TokenCredential>;
@@ -63,10 +94,11 @@ export interface TokenSourceOptions {
 /**
  * Creates the source of tokens. Disposing it closes its connections.
  *
- * @throws InvalidInputError as {@link credentialKind}
+ * @throws InvalidInputError as {@link credentialKind}, and for a file of the credential that cannot be read
  */
 export function createTokenSource(options: TokenSourceOptions): TokenSource & Disposable {
   const kind = credentialKind(options.settings);
+  checkFiles(kind, options.settings);
   const { tokenFile } = options.settings.config;
   return kind === "token" && tokenFile !== undefined ? new TokenFile(tokenFile) : new IdentityTokens(kind, options);
 }
@@ -83,7 +115,7 @@ class TokenFile implements TokenSource, Disposable {
     try {
       return (await readFile(this.#path, "utf8")).trim();
     } catch (error) {
-      throw new UnauthorizedError(`read the token in ${this.#path}: ${messageOf(error)}`, { cause: error });
+      throw new UnauthorizedError(`read the token in tokenFile "${this.#path}": ${messageOf(error)}`, { cause: error });
     }
   }
 
@@ -125,21 +157,50 @@ class IdentityTokens implements TokenSource, Disposable {
     const { settings, createCredential = identityCredential } = this.#options;
     try {
       this.#credential ??= await createCredential(this.#kind, settings, this.#connections);
-      const answer = await this.#credential.getToken(settings.cloud.scope);
+      const answer = await this.#ask(this.#credential);
       if (!answer) throw new Error("no token was returned");
       this.#current = { token: answer.token, expiresAtMs: answer.expiresOnTimestamp };
       return answer.token;
     } catch (error) {
       this.#credential = undefined;
-      throw signInError(error, this.#kind);
+      throw signInError(error, this.#kind, settings.config.credential === "auto");
+    }
+  }
+
+  async #ask(credential: TokenCredential): Promise<AccessToken | null> {
+    const { settings, clock } = this.#options;
+    const { scope } = settings.cloud;
+    if (this.#kind !== "managedIdentity") return credential.getToken(scope);
+    const stop = new AbortController();
+    const late = clock.sleep(identityTimeoutMs, stop.signal).then(() => {
+      throw new UnauthorizedError(`no managed identity answered within ${identityTimeoutMs / 1000} s`);
+    });
+    const answer = credential.getToken(scope, { abortSignal: stop.signal });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      stop.abort();
+      // Whichever comes second is not awaited.
+      for (const other of [answer, late]) other.catch(() => {});
     }
   }
 }
 
-/** A refused credential is told by its status; all else means that Microsoft Entra ID cannot be reached. */
-function signInError(error: unknown, kind: CredentialKind): Error {
+/**
+ * A refused credential is told by its status, and one that this machine does not have by its name; all else means that Microsoft Entra ID cannot
+ * be reached.
+ *
+ * @param isAutomatic - whether the kind was chosen because nothing else is configured
+ */
+function signInError(error: unknown, kind: CredentialKind, isAutomatic: boolean): Error {
+  if (error instanceof Error && isInvalidInput(error)) return error;
   const { name = "", statusCode } = (typeof error === "object" && error !== null ? error : {}) as { name?: string; statusCode?: number };
-  const text = `sign in to Azure by ${kind}: ${messageOf(error)}`;
+  const advice =
+    kind === "managedIdentity" && isAutomatic
+      ? "; no other credential is configured: set tenantId, clientId and clientSecret (or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET), or credential"
+      : "";
+  const text = `sign in to Azure by ${kind}: ${messageOf(error)}${advice}`;
+  if (name === "CredentialUnavailableError" || isUnauthorized(error)) return new UnauthorizedError(text, { cause: error });
   const isRefused =
     name === "AuthenticationError" && statusCode !== undefined && statusCode >= 400 && statusCode < 500 && statusCode !== 429;
   return isRefused ? new UnauthorizedError(text, { cause: error }) : new UnavailableError(text, { cause: error });
@@ -154,7 +215,9 @@ async function identityCredential(kind: CredentialKind, settings: AciSettings, c
   switch (kind) {
     case "clientSecret": {
       const secret =
-        config.clientSecretFile === undefined ? settings.clientSecret : (await readFile(config.clientSecretFile, "utf8")).trim();
+        config.clientSecretFile === undefined
+          ? settings.clientSecret
+          : readSettingFile("clientSecretFile", config.clientSecretFile).toString("utf8").trim();
       return new identity.ClientSecretCredential(tenantId, clientId, secret ?? "", options);
     }
     case "clientCertificate":

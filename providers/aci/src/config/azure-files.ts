@@ -1,7 +1,7 @@
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { CloudName } from "./aci-config.ts";
+import { readSettingFile } from "./setting-file.ts";
 
 /** Values of a file that Azure's tools write. */
 export interface AzureFileValues {
@@ -49,10 +49,10 @@ const aksFileSchema = z.looseObject({
  * Reads the file of `AZURE_AUTH_LOCATION`, in UTF-8 or UTF-16 and with or without a byte order mark, as `az ad sp create-for-rbac --sdk-auth`
  * writes it. Source: azure-aci v1.6.4 pkg/auth/authentication.go.
  *
- * @throws InvalidInputError naming the file, without its content; a system error if the file cannot be read
+ * @throws InvalidInputError naming the setting and the file, without its content
  */
 export function readAuthFile(path: string): AzureFileValues {
-  const { clientId, clientSecret, tenantId, subscriptionId, userIdentityClientId } = read(path, authFileSchema);
+  const { clientId, clientSecret, tenantId, subscriptionId, userIdentityClientId } = read("authFile", path, authFileSchema);
   return { clientId, clientSecret, tenantId, subscriptionId, managedIdentityClientId: userIdentityClientId };
 }
 
@@ -62,10 +62,10 @@ export function readAuthFile(path: string): AzureFileValues {
  * @throws as {@link readAuthFile}
  */
 export function readAksFile(path: string): AzureFileValues {
-  const file = read(path, aksFileSchema);
+  const file = read("aksFile", path, aksFileSchema);
   const cloud = clouds.find((name) => name.toLowerCase() === file.cloud?.toLowerCase());
   if (file.cloud !== undefined && cloud === undefined)
-    throw new InvalidInputError(`read ${path}: cloud "${file.cloud}" is unknown; expected ${clouds.join(", ")}`);
+    throw new InvalidInputError(`aksFile: "${path}": cloud "${file.cloud}" is unknown; expected ${clouds.join(", ")}`);
   const isManaged = file.aadClientId?.toLowerCase() === "msi";
   return {
     cloud,
@@ -85,21 +85,22 @@ const analyticsFileSchema = z.looseObject({ workspaceId: value, workspaceKey: va
 
 /** Reads the file of `LOG_ANALYTICS_AUTH_LOCATION`. @throws as {@link readAuthFile} */
 export function readAnalyticsFile(path: string): { readonly workspaceId?: string | undefined; readonly workspaceKey?: string | undefined } {
-  const { workspaceId, workspaceKey } = read(path, analyticsFileSchema);
+  const { workspaceId, workspaceKey } = read("logAnalytics.file", path, analyticsFileSchema);
   return { workspaceId, workspaceKey };
 }
 
-function read<Values>(path: string, schema: z.ZodType<Values>): Values {
+function read<Values>(setting: string, path: string, schema: z.ZodType<Values>): Values {
+  const text = decode(readSettingFile(setting, path));
   let content: unknown;
   try {
-    content = JSON.parse(decode(readFileSync(path)));
+    content = JSON.parse(text);
   } catch (error) {
     // JSON.parse quotes what it could not read: that may be a secret.
-    if (error instanceof SyntaxError) throw new InvalidInputError(`read ${path}: expected JSON in UTF-8 or UTF-16`);
+    if (error instanceof SyntaxError) throw new InvalidInputError(`${setting}: "${path}": expected JSON in UTF-8 or UTF-16`);
     throw error;
   }
   const parsed = schema.safeParse(content);
-  if (!parsed.success) throw new InvalidInputError(`read ${path}: ${messageOf(z.prettifyError(parsed.error))}`);
+  if (!parsed.success) throw new InvalidInputError(`${setting}: "${path}": ${messageOf(z.prettifyError(parsed.error))}`);
   return parsed.data;
 }
 

@@ -2,7 +2,11 @@ import { podPolicySchema, type ConfigSchema } from "@virtual-kubelet/core";
 import { z } from "zod";
 import { policyAnnotations } from "../group/annotations.ts";
 import type { AciConfig } from "./aci-config.ts";
-import { withOriginalKeys } from "./original-keys.ts";
+import { withOriginalKeys, withOriginalPaths } from "./original-keys.ts";
+
+function isRange(text: string): boolean {
+  return z.cidrv4().safeParse(text).success || z.cidrv6().safeParse(text).success;
+}
 
 const quantityPattern = /^(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
 const notAQuantity = { error: "expected a quantity such as 20, 500m or 100Gi" };
@@ -16,6 +20,14 @@ const text = (description: string, env?: string): z.ZodOptional<z.ZodString> =>
     .min(1)
     .optional()
     .meta({ description, ...(env !== undefined && { env }) });
+
+/** A part of a resource id. */
+const segment = (description: string, example: string, env: string): z.ZodOptional<z.ZodString> =>
+  z
+    .string()
+    .regex(/^[^/?#\s]+$/, { error: `expected a name without slashes and spaces, such as ${example}` })
+    .optional()
+    .meta({ description, env });
 
 const texts = (description: string, env?: string): z.ZodDefault<z.ZodArray<z.ZodString>> =>
   z
@@ -36,7 +48,7 @@ const url = (description: string, env?: string): z.ZodOptional<z.ZodString> =>
     .optional()
     .meta({ description, ...(env !== undefined && { env }) });
 
-const cidr = z.string().regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/, { error: "expected a range such as 10.241.0.0/16" });
+const cidr = z.string().refine(isRange, { error: "expected a range such as 10.241.0.0/16" });
 
 const resourceId = (kind: string): z.ZodString =>
   z
@@ -46,8 +58,12 @@ const resourceId = (kind: string): z.ZodString =>
 const credentialKinds = ["auto", "clientSecret", "clientCertificate", "workloadIdentity", "managedIdentity", "azureCli", "token"] as const;
 
 const schema = z.strictObject({
-  subscriptionId: text("Subscription of the container groups; default: from authFile or aksFile", "AZURE_SUBSCRIPTION_ID"),
-  resourceGroup: text("Resource group of the container groups; default: from aksFile", "ACI_RESOURCE_GROUP"),
+  subscriptionId: segment(
+    "Subscription of the container groups; default: from authFile or aksFile",
+    "00000000-0000-0000-0000-000000000000",
+    "AZURE_SUBSCRIPTION_ID",
+  ),
+  resourceGroup: segment("Resource group of the container groups; default: from aksFile", "pods", "ACI_RESOURCE_GROUP"),
   otherResourceGroups: texts("Further resource groups of this node, for pods that choose one by annotation"),
   region: text("Azure region, such as westeurope; default: from aksFile", "ACI_REGION"),
   cloud: z
@@ -74,22 +90,28 @@ const schema = z.strictObject({
   authFile: text("JSON file with clientId, clientSecret, tenantId, subscriptionId and userIdentityClientId", "AZURE_AUTH_LOCATION"),
   aksFile: text("azure.json of an AKS node", "AKS_CREDENTIAL_LOCATION"),
   operatingSystem: z.enum(["Linux", "Windows"]).default("Linux").describe("Operating system of the pods"),
-  cpu: quantity.default("10000").meta({ description: "CPUs of the node", env: "ACI_QUOTA_CPU" }),
-  memory: quantity.default("4Ti").meta({ description: "Memory of the node", env: "ACI_QUOTA_MEMORY" }),
-  pods: quantity.default("5000").meta({ description: "Pods of the node", env: "ACI_QUOTA_POD" }),
-  gpus: quantity.default("100").meta({ description: "GPUs of the node, if gpuSkus is set", env: "ACI_QUOTA_GPU" }),
+  cpu: quantity.default("10000").meta({ description: "CPUs of the node; default 10000", env: "ACI_QUOTA_CPU" }),
+  memory: quantity.default("4Ti").meta({ description: "Memory of the node; default 4Ti", env: "ACI_QUOTA_MEMORY" }),
+  pods: quantity.default("5000").meta({ description: "Pods of the node; default 5000", env: "ACI_QUOTA_POD" }),
+  gpus: quantity.default("100").meta({ description: "GPUs of the node, if gpuSkus is set; default 100", env: "ACI_QUOTA_GPU" }),
   gpuSkus: z
     .array(z.enum(["K80", "P100", "V100"]))
     .default([])
-    .describe("GPU models of the region, the default one first; Azure retired all models on 2025-07-14"),
-  vnetSubscriptionId: text("Subscription of the virtual network; default: subscriptionId", "ACI_VNET_SUBSCRIPTION_ID"),
-  vnetResourceGroup: text(
+    .describe("GPU models of the region; pods get the first one unless they choose another; Azure retired all models on 2025-07-14"),
+  vnetSubscriptionId: segment(
+    "Subscription of the virtual network; default: subscriptionId",
+    "00000000-0000-0000-0000-000000000000",
+    "ACI_VNET_SUBSCRIPTION_ID",
+  ),
+  vnetResourceGroup: segment(
     "Resource group of the virtual network; default: from aksFile, otherwise resourceGroup",
+    "network",
     "ACI_VNET_RESOURCE_GROUP",
   ),
-  vnetName: text("Virtual network; default: from aksFile", "ACI_VNET_NAME"),
-  subnetName: text(
+  vnetName: segment("Virtual network; default: from aksFile", "vnet-1", "ACI_VNET_NAME"),
+  subnetName: segment(
     "Subnet of the pods, delegated to Microsoft.ContainerInstance/containerGroups; none: no network of one's own",
+    "pods",
     "ACI_SUBNET_NAME",
   ),
   subnetCidr: cidr
@@ -100,7 +122,10 @@ const schema = z.strictObject({
     .enum(["ports", "never"])
     .default("ports")
     .describe("Public addresses: for pods without a subnet that declare ports, which are then open to the Internet; or never"),
-  kubeDnsIp: z.ipv4().optional().meta({ description: "Address of the cluster's DNS service, for pods in a subnet", env: "KUBE_DNS_IP" }),
+  kubeDnsIp: z
+    .ipv4({ error: "expected an IPv4 address such as 10.0.0.10" })
+    .optional()
+    .meta({ description: "Address of the cluster's DNS service, for pods in a subnet", env: "KUBE_DNS_IP" }),
   identities: z.array(resourceId("a managed identity")).default([]).describe("User-assigned managed identities of each pod"),
   systemIdentity: flag("Gives each pod a system-assigned managed identity"),
   registryIdentities: z
@@ -136,7 +161,7 @@ const schema = z.strictObject({
     .describe("Azure Monitor Logs workspace that receives the containers' output"),
   encryption: z
     .strictObject({
-      vaultBaseUrl: z.url({ protocol: /^https$/ }).describe("Key vault"),
+      vaultBaseUrl: z.url({ protocol: /^https$/, error: "expected an address such as https://NAME.vault.azure.net" }).describe("Key vault"),
       keyName: z.string().min(1).describe("Name of the key"),
       keyVersion: z.string().min(1).describe("Version of the key"),
       identity: resourceId("a managed identity").optional().describe("Managed identity that may use the key"),
@@ -156,6 +181,6 @@ const schema = z.strictObject({
 
 /** Parses the configuration. The original provider's environment variables and TOML keys are accepted. */
 export const aciConfigSchema: ConfigSchema<AciConfig> = {
-  safeParse: (input) => schema.safeParse(withOriginalKeys(input ?? {})),
+  safeParse: (input) => withOriginalPaths(schema.safeParse(withOriginalKeys(input ?? {})), input),
   toJSONSchema: () => z.toJSONSchema(schema, { io: "input" }),
 };

@@ -1,10 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rootCertificates } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { credentialKind } from "../azure/credential.ts";
 import { configOf, settingsOf } from "../test-support/pods.ts";
 import { aciConfigSchema } from "./schema.ts";
+import { readAuthorities } from "./setting-file.ts";
 import { readSettings } from "./settings.ts";
 
 let folder = "";
@@ -139,11 +141,62 @@ test.for([
 });
 
 test("a chosen credential names what it lacks", () => {
-  expect(() => credentialKind(settingsOf({ credential: "workloadIdentity", clientId: "a" }))).toThrow(/set tenantId, federatedTokenFile/);
+  expect(() => credentialKind(settingsOf({ credential: "workloadIdentity", clientId: "a" }))).toThrow(
+    /set tenantId \(or AZURE_TENANT_ID\), federatedTokenFile \(or/,
+  );
 });
 
 test("Container Insights comes with the cluster's id", () => {
   const settings = settingsOf({ logAnalytics: { workspaceId: "w", workspaceKey: "k", clusterResourceId: "/aks" } });
 
   expect(settings).toMatchObject({ logAnalytics: { logType: "ContainerInsights" }, insights: { clusterResourceId: "/aks" } });
+});
+
+test("all settings that are missing are named at once", () => {
+  expect(() => readSettings({ ...configOf(), subscriptionId: undefined, resourceGroup: undefined, region: undefined })).toThrow(
+    "set subscriptionId (or AZURE_SUBSCRIPTION_ID), set resourceGroup (or ACI_RESOURCE_GROUP), set region (or ACI_REGION) in the provider's configuration",
+  );
+});
+
+test.for([
+  ["authFile", { authFile: "/does/not/exist" }, /^authFile: "\/does\/not\/exist": not there, expected a readable file$/],
+  ["aksFile", { aksFile: tmpdir() }, /^aksFile: ".*": a folder, expected a readable file$/],
+  ["logAnalytics.file", { logAnalytics: { file: "/does/not/exist" } }, /^logAnalytics\.file: ".*": not there/],
+] as const)("a file of %s that cannot be read is told with the setting", ([, fields, message]) => {
+  expect(() => settingsOf(fields)).toThrow(expect.objectContaining({ code: "VK_INVALID_INPUT", message: expect.stringMatching(message) }));
+});
+
+test("certificate authorities are added to those of Node.js", async () => {
+  const caFile = await fileWith("ca.pem", rootCertificates[0] ?? "");
+  const text = await fileWith("ca.txt", "no certificate");
+
+  expect(readAuthorities(caFile)).toEqual([...rootCertificates, rootCertificates[0]]);
+  expect(readAuthorities(undefined)).toBeUndefined();
+  expect(() => readAuthorities(text)).toThrow(`caFile: "${text}": expected certificates in PEM`);
+  expect(() => readAuthorities("/does/not/exist")).toThrow('caFile: "/does/not/exist": not there');
+});
+
+test.for([
+  ["subscriptionId", "a/b", /slashes and spaces/],
+  ["resourceGroup", "a/../b", /slashes and spaces/],
+  ["subnetName", "my subnet", /slashes and spaces/],
+  ["subnetCidr", "10.0.0.0/99", /10\.241\.0\.0\/16/],
+  ["subnetCidr", "999.0.0.0/8", /10\.241\.0\.0\/16/],
+  ["kubeDnsIp", "10.0.0", /expected an IPv4 address such as 10\.0\.0\.10/],
+] as const)("a value of %s that Azure could not take, %s, is refused with the expected form", ([field, value, message]) => {
+  const parsed = aciConfigSchema.safeParse({ [field]: value });
+
+  expect(parsed.success ? [] : parsed.error.issues).toMatchObject([{ path: [field], message: expect.stringMatching(message) }]);
+});
+
+test("a problem of the original provider's key is told with that key", () => {
+  const parsed = aciConfigSchema.safeParse({ OperatingSystem: "BeOS", Pods: "many", cpu: "much" });
+
+  expect(parsed.success ? [] : parsed.error.issues.map(({ path }) => path)).toEqual([["OperatingSystem"], ["cpu"], ["Pods"]]);
+});
+
+test("a secret without a client id is told, and not left out for a managed identity", () => {
+  expect(() => credentialKind(settingsOf({ clientSecret: "s" }))).toThrow(
+    "credential clientSecret: set tenantId (or AZURE_TENANT_ID), clientId (or AZURE_CLIENT_ID) in the provider's configuration",
+  );
 });

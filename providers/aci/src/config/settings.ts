@@ -64,24 +64,27 @@ export interface AciSettings {
  * Reads the files that the configuration names, and completes it. A value of the configuration takes precedence over aksFile's, and aksFile's
  * over authFile's, as with the original provider.
  *
- * @throws InvalidInputError naming the setting; a system error for a file that cannot be read
+ * @throws InvalidInputError naming the settings
  */
 export function readSettings(config: AciConfig): AciSettings {
   const files: AzureFileValues = {
     ...(config.authFile !== undefined && defined(readAuthFile(config.authFile))),
     ...(config.aksFile !== undefined && defined(readAksFile(config.aksFile))),
   };
+  const missing: string[] = [];
   const need = (value: string | undefined, setting: string, variable: string): string => {
-    if (value !== undefined) return value;
-    throw new InvalidInputError(`set ${setting} (or ${variable}) in the provider's configuration`);
+    if (value === undefined) missing.push(`set ${setting} (or ${variable})`);
+    return value ?? "";
   };
   const subscriptionId = need(config.subscriptionId ?? files.subscriptionId, "subscriptionId", "AZURE_SUBSCRIPTION_ID");
   const resourceGroup = need(config.resourceGroup ?? files.resourceGroup, "resourceGroup", "ACI_RESOURCE_GROUP");
+  const region = need(config.region ?? files.region, "region", "ACI_REGION");
+  if (missing.length > 0) throw new InvalidInputError(`${missing.join(", ")} in the provider's configuration`);
   return {
     config,
     cloud: cloudOf(config, files),
     subscriptionId,
-    region: need(config.region ?? files.region, "region", "ACI_REGION"),
+    region,
     resourceGroups: [resourceGroup, ...config.otherResourceGroups],
     subnet: subnetOf(config, files, { subscriptionId, resourceGroup }),
     ...analyticsOf(config),

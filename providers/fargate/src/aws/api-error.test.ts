@@ -97,3 +97,11 @@ test.each([
 ])("a failure in a successful answer is an error: %s", (reason, detail, code) => {
   expect(codeOf(failureError(reason, detail, "run"))).toBe(code);
 });
+
+test.for([
+  ["CredentialsProviderError", /AWS_PROFILE/],
+  ["UnrecognizedClientException", /region/],
+  ["ClusterNotFoundException", /set cluster/],
+] as const)("%s says which settings may be wrong", ([name, advice]) => {
+  expect(toError(Object.assign(new Error("no"), { name }), "list tasks").message).toMatch(advice);
+});

@@ -84,6 +84,13 @@ const byMessage: readonly (readonly [RegExp, ErrorMaker])[] = [
   [/assume the role|iam:PassRole|not authorized/i, forbidden],
 ];
 
+/** Advice after the message, by the name of the exception. */
+const advices: Readonly<Record<string, string>> = {
+  ClusterNotFoundException: "create the ECS cluster, or set cluster to an existing one",
+  CredentialsProviderError: "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run the program with a role",
+  UnrecognizedClientException: "check the access key, and that region is one of its partition and enabled in the account",
+};
+
 /** Exceptions whose message decides. */
 const vague: ReadonlySet<string> = new Set(["ClientException", "InvalidParameterException", "AccessDeniedException", "ServerException"]);
 const maxMessageLength = 600;
@@ -98,7 +105,7 @@ export function toError(error: unknown, attempted: string, secrets: readonly str
   const { name, message: told, status, retryAfterMs } = detailsOf(error);
   const message = redacted(told, secrets).slice(0, maxMessageLength);
   const make = makerOf(name, message, status);
-  const advice = name === "ClusterNotFoundException" ? "; create the ECS cluster, or set cluster to an existing one" : "";
+  const advice = Object.hasOwn(advices, name) ? `; ${advices[name]}` : "";
   return make(`${attempted}: ${name}: ${message}${advice}`, { cause: causeOf(error), retryAfterMs });
 }
 

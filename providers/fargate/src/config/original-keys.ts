@@ -1,3 +1,5 @@
+import type { ConfigSchema } from "@virtual-kubelet/core";
+
 /**
  * Keys of aws-fargate's TOML file, and the settings that replace them.
  * Source: virtual-kubelet/aws-fargate config.go (providerConfig).
@@ -35,4 +37,18 @@ export function withOriginalKeys(input: unknown): unknown {
 /** aws-fargate read an empty text as an absent setting. */
 function isUnset(value: unknown): boolean {
   return value === "";
+}
+
+/** Names problems by the keys that the configuration has. */
+export function withOriginalPaths<Config>(
+  result: ReturnType<ConfigSchema<Config>["safeParse"]>,
+  config: unknown,
+): ReturnType<ConfigSchema<Config>["safeParse"]> {
+  if (result.success || typeof config !== "object" || config === null) return result;
+  const given = new Map(Object.entries(originalKeys).flatMap(([key, own]) => (key in config && !(own in config) ? [[own, key]] : [])));
+  const issues = result.error.issues.map((issue) => {
+    const [first = "", ...rest] = issue.path;
+    return { ...issue, path: issue.path.length === 0 ? [] : [given.get(String(first)) ?? first, ...rest] };
+  });
+  return { success: false, error: { issues } };
 }

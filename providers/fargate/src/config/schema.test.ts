@@ -103,6 +103,30 @@ describe("aws-fargate's file", () => {
   });
 });
 
+test.for([
+  ["region", "Ireland", /region such as eu-west-1/],
+  ["cluster", "a b", /name of an ECS cluster/],
+  ["subnets", ["vpc-123"], /ID of a subnet/],
+  ["securityGroups", ["web"], /ID of a security group/],
+  ["keepTaskDefinitions", 24, /duration such as 24h, or 0/],
+  ["capacityProviders", [{ name: "FARGATE" }], /expected a name such as FARGATE_SPOT, or an object/],
+] as const)("a value of %s that AWS could not take, %j, is refused with the expected form", ([field, value, message]) => {
+  expect(parse({ ...least, [field]: value })).toMatchObject([
+    { path: Array.isArray(value) ? [field, 0] : [field], message: expect.stringMatching(message) },
+  ]);
+});
+
+test("0, as a number or as text, keeps task definitions", () => {
+  expect([parse({ ...least, keepTaskDefinitions: 0 }), parse({ ...least, keepTaskDefinitions: "0" })]).toMatchObject([
+    { keepTaskDefinitionsMs: 0 },
+    { keepTaskDefinitionsMs: 0 },
+  ]);
+});
+
+test("a problem of aws-fargate's key is told with that key", () => {
+  expect(problemsOf({ Region: "us-east-1", Subnets: "subnet-1", OperatingSystem: "Windows" })).toEqual(["OperatingSystem", "Subnets"]);
+});
+
 test("an unknown key is refused", () => {
   expect(problemsOf({ ...least, clusterName: "x" })).toEqual([""]);
 });

@@ -2,7 +2,7 @@ import { podPolicySchema, tryDurationMs, type ConfigSchema, type PodPolicy } fro
 import { z } from "zod";
 import { policyAnnotations } from "../task/annotations.ts";
 import { policyVolumes } from "../task/efs-volumes.ts";
-import { withOriginalKeys } from "./original-keys.ts";
+import { withOriginalKeys, withOriginalPaths } from "./original-keys.ts";
 
 /** An entry of a capacity provider strategy. */
 export interface CapacityProviderShare {
@@ -62,35 +62,49 @@ const notAQuantity = { error: "expected a quantity such as 20, 500m or 100Gi" };
 const quantity = z
   .union([z.string().regex(quantityPattern, notAQuantity), z.number().nonnegative(notAQuantity)], notAQuantity)
   .transform(String);
+const notARegion = { error: "expected an AWS region such as eu-west-1 (or AWS_REGION)" };
+const notADuration = "expected a duration such as 24h, or 0";
 const roleArn = z.string().regex(/^arn:aws[a-z-]*:iam::\d{12}:role\/\S+$/, {
   error: "expected a role's ARN such as arn:aws:iam::123456789012:role/name",
 });
 const url = z.string().regex(/^https?:\/\/\S+$/, { error: "expected a URL such as https://ecs.eu-west-1.amazonaws.com" });
 
-const capacityProvider = z.union([
-  z.string().min(1),
-  z.strictObject({
-    capacityProvider: z.string().min(1).describe("FARGATE, FARGATE_SPOT or another capacity provider of the cluster"),
-    weight: z.number().int().min(0).max(1000).default(1).describe("Share of the tasks; default 1"),
-    base: z.number().int().min(0).max(100_000).default(0).describe("Minimum number of tasks; default 0"),
-  }),
-]);
+const notAProvider = "expected a name such as FARGATE_SPOT, or an object with capacityProvider, weight and base";
+
+const capacityProvider = z.union(
+  [
+    z.string().min(1),
+    z.strictObject({
+      capacityProvider: z.string().min(1).describe("FARGATE, FARGATE_SPOT or another capacity provider of the cluster"),
+      weight: z.number().int().min(0).max(1000).default(1).describe("Share of the tasks; default 1"),
+      base: z.number().int().min(0).max(100_000).default(0).describe("Minimum number of tasks; default 0"),
+    }),
+  ],
+  { error: notAProvider },
+);
 
 const schema = z
   .strictObject({
-    region: z.string().min(1).meta({ description: "AWS region, such as eu-west-1", env: "AWS_REGION" }),
+    region: z
+      .string(notARegion)
+      .regex(/^[a-z]{2,}(-[a-z]+)+-\d+$/, notARegion)
+      .meta({ description: "AWS region, such as eu-west-1", env: "AWS_REGION" }),
     cluster: z
       .string()
-      .min(1)
+      .regex(/^(arn:aws[a-z-]*:ecs:\S+|[\w-]{1,255})$/, {
+        error: "expected the name of an ECS cluster, of letters, digits, _ and -, or its ARN",
+      })
       .default("default")
       .meta({ description: "Name or ARN of the ECS cluster, which must exist", env: "FARGATE_CLUSTER" }),
     subnets: z
-      .array(z.string().min(1))
+      .array(z.string().regex(/^subnet-[0-9a-z]+$/, { error: "expected the ID of a subnet such as subnet-0a1b2c3d4e5f60718" }), {
+        error: "expected a list of subnets such as subnet-0a1b2c3d4e5f60718 (or FARGATE_SUBNETS, separated by commas)",
+      })
       .min(1, { error: "expected at least one subnet" })
       .max(16, { error: "expected at most 16 subnets" })
       .meta({ description: "Subnets of the pods, by ID; all in one VPC", env: "FARGATE_SUBNETS" }),
     securityGroups: z
-      .array(z.string().min(1))
+      .array(z.string().regex(/^sg-[0-9a-z]+$/, { error: "expected the ID of a security group such as sg-0a1b2c3d4e5f60718" }))
       .max(5, { error: "expected at most 5 security groups" })
       .default([])
       .meta({ description: "Security groups of the pods, by ID; none: the VPC's own", env: "FARGATE_SECURITY_GROUPS" }),
@@ -165,7 +179,11 @@ const schema = z
     memory: quantity.default("40Gi").describe("Memory of the node; default 40Gi"),
     storage: quantity.default("40Gi").describe("Ephemeral storage of the node; default 40Gi"),
     pods: quantity.default("20").describe("Pods of the node; default 20"),
-    keepTaskDefinitions: z.string().default("24h").describe("Time after which an unused task definition is deleted, such as 24h; 0: never"),
+    keepTaskDefinitions: z
+      .union([z.string(), z.number()], { error: notADuration })
+      .transform(String)
+      .default("24h")
+      .describe("Time after which an unused task definition is deleted, such as 12h, or 0 for never; default 24h"),
     ecsEndpoint: url.optional().meta({ description: "URL of the ECS API; default the region's", env: "AWS_ENDPOINT_URL_ECS" }),
     logsEndpoint: url
       .optional()
@@ -179,7 +197,7 @@ const schema = z
       context.addIssue({ code: "custom", path: [field], message });
     };
     const keepTaskDefinitionsMs = tryDurationMs(keepTaskDefinitions);
-    if (keepTaskDefinitionsMs === undefined) problem("keepTaskDefinitions", "expected a duration such as 24h, or 0");
+    if (keepTaskDefinitionsMs === undefined) problem("keepTaskDefinitions", notADuration);
     if (config.logGroup !== undefined && config.executionRoleArn === undefined)
       problem("executionRoleArn", "expected a role, because ECS writes to logGroup with it");
     if (config.serviceAccountToken && !config.plaintextSecrets)
@@ -195,6 +213,6 @@ const schema = z
 
 /** Parses the configuration; aws-fargate's keys are read, too. */
 export const fargateConfigSchema: ConfigSchema<FargateConfig> = {
-  safeParse: (input) => schema.safeParse(withOriginalKeys(input ?? {})),
+  safeParse: (input) => withOriginalPaths(schema.safeParse(withOriginalKeys(input ?? {})), input),
   toJSONSchema: () => z.toJSONSchema(schema, { io: "input" }),
 };

@@ -227,7 +227,7 @@ function notesOf(
       reason: "TaskSizeRounded",
       message:
         `AWS bills a task of ${size.cpuUnits / 1024} vCPU and ${size.memoryMib} MiB; ` +
-        `the containers ask for ${asked.cpuUnits / 1024} vCPU and ${asked.memoryMib} MiB`,
+        `the containers ask for ${Math.round((asked.cpuUnits * 100) / 1024) / 100} vCPU and ${asked.memoryMib} MiB`,
     });
   for (const { container, role } of placed) {
     const { adjusted } = role === "init" ? { adjusted: [] } : healthOf(container);

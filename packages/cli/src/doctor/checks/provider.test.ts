@@ -1,10 +1,11 @@
-import { ForbiddenError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, InvalidInputError, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { judgeAccess } from "./configuration.ts";
 import { judgeTrial } from "./provider.ts";
 
 test.for([
   ["created", { created: new UnavailableError("no socket") }, "provider.ping", /no socket/, /start the back end/],
+  ["created", { created: new InvalidInputError("set region") }, "provider.ping", /set region/, /set it in --provider-config/],
   ["answered", { answered: new UnauthorizedError("bad token") }, undefined, /refuses the credentials: bad token/, /renew token/],
   ["answered", { answered: new ForbiddenError("not you") }, undefined, /lack a right at the back end: not you/, /grant that right/],
 ] as const)("a back end that fails when it is %s is one failure", ([, trial, check, says, repair]) => {

@@ -1,4 +1,4 @@
-import { isForbidden, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
+import { isForbidden, isInvalidInput, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
 import { tryAccess, type AccessTrial } from "../../providers/try-provider.ts";
 import { ConfigError } from "../../program-error.ts";
 import type { NodeCheck } from "../check.ts";
@@ -14,7 +14,8 @@ export const providerConfigurationCheck: NodeCheck = {
       return [pass(`provider ${setup.definition.name}`)];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      return refusals(error, `virtual-kubelet providers ${settings.provider}   # lists its settings`);
+      const [, install] = /(npm install \S+)$/.exec(messageOf(error)) ?? [];
+      return refusals(error, install ?? `virtual-kubelet providers ${settings.provider}   # lists its settings`);
     }
   },
 };
@@ -49,7 +50,7 @@ function explain(error: unknown, settings: string): Judgement {
     return fail(
       `the back end refuses the credentials: ${message}`,
       settings,
-      "# renew token, password or certificate in --provider-config",
+      "# renew token, password or certificate where the provider finds it; the provider's README says where",
     );
   if (isForbidden(error))
     return fail(
@@ -57,5 +58,6 @@ function explain(error: unknown, settings: string): Judgement {
       settings,
       "# grant that right at the back end; the provider's README lists the necessary ones",
     );
+  if (isInvalidInput(error)) return fail(message, settings, "# set it in --provider-config, or by its variable");
   return fail(message, settings, "# start the back end, or correct its address in --provider-config");
 }
