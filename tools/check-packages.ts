@@ -8,6 +8,7 @@ import { checkApiReports } from "./api-reports.ts";
 import { runAsProgram, type CheckResult } from "./check.ts";
 import { checkConsumerProject } from "./consumer-project.ts";
 import { checkCreatedProjects } from "./created-project.ts";
+import { checkImageProviders } from "./check-image-providers.ts";
 import { checkInstalledSize } from "./installed-size.ts";
 import { checkZodVersions } from "./zod-versions.ts";
 import { manifestProblems } from "./manifest-rules.ts";
@@ -76,7 +77,7 @@ export async function checkPackages(): Promise<CheckResult[]> {
   for (const each of packed.packages) tarballs.push(await checkTarball(each));
   tarballs.push(...checkApiReports());
   const results = (await Promise.all(projects)).flat();
-  return [...manifests, ...tarballs, ...results, ...(await checkInstalledSize(packed))];
+  return [...manifests, ...tarballs, ...results, ...(await checkInstalledSize(packed)), ...(await checkImageProviders())];
 }
 
 await runAsProgram(import.meta, checkPackages);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lockedVersions } from "./image-context.ts";
+import { lockedVersions, providerPackage } from "./image-context.ts";
 
 test("a package of which the lockfile has one version keeps it, and one of several or from elsewhere is left open", () => {
   const lockfile = `
@@ -11,4 +11,11 @@ packages:
 `;
 
   expect(lockedVersions(lockfile)).toEqual({ "@scope/one": "1.2.3" });
+});
+
+test("a provider of the image is named as --provider names it, and a wrong name is told with those that exist", () => {
+  const packed = ["virtual-kubelet", "@virtual-kubelet/core", "@virtual-kubelet/provider-aci", "@virtual-kubelet/provider-fargate"];
+
+  expect(providerPackage("aci", packed)).toBe("@virtual-kubelet/provider-aci");
+  expect(() => providerPackage("azure", packed)).toThrow('PROVIDERS: "azure": expected names of aci, fargate');
 });

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { packPackages } from "./packed-packages.ts";
-import { programName } from "./scope.ts";
+import { programName, scope } from "./scope.ts";
 import { root } from "./workspace.ts";
 
 /** Build context of the container image. */
@@ -20,17 +20,28 @@ export const dockerfile = "deploy/image/Dockerfile";
  * Packs the program and installs it, as a user of npm would, into a folder that is the build context of the image. Packages of others have
  * the versions of the workspace's lockfile.
  *
- * @throws Error with the output of what failed
+ * @param providers - providers that are not part of the program, by name, such as `aci`
+ * @param folder - folder of the context; default: `.reports/image`
+ * @throws Error with the output of what failed, or with the name of a provider that does not exist
  */
-export async function makeImageContext(): Promise<ImageContext> {
+export async function makeImageContext(
+  providers: readonly string[] = [],
+  folder: string = join(root, ".reports/image"),
+): Promise<ImageContext> {
   const { packages, tarballs, pnpm } = await packPackages();
-  const folder = join(root, ".reports/image");
+  const installed = [programName, ...providers.map((name) => providerPackage(name, Object.keys(tarballs)))];
   const app = join(folder, "app");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(app, { recursive: true });
   const version = packages.find(({ owner }) => owner.manifest.name === programName)?.owner.manifest.version;
   if (version === undefined) throw new Error(`none of the packed packages is ${programName}`);
-  const manifest = { name: "image", version, private: true, type: "module", dependencies: { [programName]: tarballs[programName] } };
+  const manifest = {
+    name: "image",
+    version,
+    private: true,
+    type: "module",
+    dependencies: Object.fromEntries(installed.map((name) => [name, tarballs[name]])),
+  };
   writeFileSync(join(app, "package.json"), JSON.stringify(manifest, undefined, 2));
   const overrides = { ...lockedVersions(readFileSync(join(root, "pnpm-lock.yaml"), "utf8")), ...tarballs };
   writeFileSync(join(app, "pnpm-workspace.yaml"), `nodeLinker: hoisted\noverrides: ${JSON.stringify(overrides)}\n`);
@@ -50,6 +61,19 @@ export async function makeImageContext(): Promise<ImageContext> {
     rmSync(join(app, name), { recursive: true, force: true });
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "image", version, private: true, type: "module" }, undefined, 2));
   return { folder, version };
+}
+
+/**
+ * Name of a provider's package.
+ *
+ * @param packed - names of all packages of this project
+ * @throws Error that names the providers that exist
+ */
+export function providerPackage(name: string, packed: readonly string[]): string {
+  const prefix = `${scope}/provider-`;
+  if (packed.includes(`${prefix}${name}`)) return `${prefix}${name}`;
+  const known = packed.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
+  throw new Error(`PROVIDERS: "${name}": expected names of ${known.join(", ")}`);
 }
 
 /** Versions of packages of which a lockfile has only one. */

@@ -134,13 +134,13 @@ const schema = z.strictObject({
     .describe("Managed identity that pulls from a registry, by the registry's host name"),
   serviceAccountToken: flag("Gives pods their service account's token, which is never renewed in a running pod"),
   realTimeMetrics: flag(
-    "Measures pods by Azure's realtime-metrics extension, which this program reads from the pods' addresses; needs a subnet and Linux",
+    "Measures pods by Azure's realtime-metrics extension, which this program reads from the pods' addresses; only for Linux pods in a subnet",
     "ENABLE_REAL_TIME_METRICS",
   ),
   azureMonitorMetrics: z.boolean().default(true).describe("Measures other pods by Azure Monitor, whose figures are a minute old"),
   kubeProxy: z
     .strictObject({
-      enabled: flag("Adds Azure's kube-proxy extension to each pod, which is then able to reach Services; needs a subnet and Linux"),
+      enabled: flag("Adds Azure's kube-proxy extension to each pod, which is then able to reach Services; only for Linux pods in a subnet"),
       kubeconfigFile: text("Kubeconfig for the extension; default: the service account of this program"),
       server: z.string().min(1).default("https://10.0.0.1").meta({ description: "API server, without kubeconfigFile", env: "MASTER_URI" }),
       clusterCidr: cidr.default("10.240.0.0/16").meta({ description: "Range of the cluster's pods", env: "CLUSTER_CIDR" }),

@@ -57,7 +57,7 @@ async function volumeOf(volume: Volume, path: string, resolved: ResolvedPod, sig
       },
     );
   }
-  if (volume.persistentVolumeClaim) return claimOf(volume.name, `${path}.persistentVolumeClaim`, resolved, signal);
+  if (volume.persistentVolumeClaim) return claimOf(volume, `${path}.persistentVolumeClaim`, resolved, signal);
   const [type] = Object.keys(volume).filter((key) => key !== "name");
   if (type === undefined) return { kind: "emptyDir" };
   throw new UnsupportedError(`${path}.${type}: a Fargate task has no volumes of this type`, { fieldPath: `${path}.${type}` });
@@ -71,8 +71,15 @@ function emptyDirOf({ medium }: NonNullable<Volume["emptyDir"]>, path: string): 
   return { kind: "emptyDir" };
 }
 
-async function claimOf(name: string, fieldPath: string, resolved: ResolvedPod, signal: AbortSignal): Promise<PodVolume> {
-  if (!resolved.claimedVolume) throw new UnsupportedError(`${fieldPath}: a claim can be read only in a cluster`, { fieldPath });
+async function claimOf(
+  { name, persistentVolumeClaim: claim }: Volume,
+  fieldPath: string,
+  resolved: ResolvedPod,
+  signal: AbortSignal,
+): Promise<PodVolume> {
+  // A plan has no cluster in which the claim could be read.
+  if (!resolved.claimedVolume)
+    return { kind: "efs", source: { fileSystemId: `{file system of claim ${claim?.claimName}}` }, isReadOnly: claim?.readOnly ?? false };
   const claimed = await resolved.claimedVolume(name, signal);
   const source = efsOfClaim(claimed);
   if (source) return { kind: "efs", source, isReadOnly: claimed.isReadOnly };

@@ -124,6 +124,15 @@ describe("Amazon EFS", () => {
     expect(definition.containerDefinitions?.[0]?.mountPoints?.[0]).toMatchObject({ readOnly: true });
   });
 
+  test("of a claim has a placeholder in a plan, which has no cluster", async () => {
+    const volumeMounts = [{ name: "data", mountPath: "/data" }];
+    const pod = podOf({ containers: [{ name: "main", image: "i", volumeMounts }], volumes: [claimed] });
+    const { claimedVolume: _unknown, ...resolved } = resolverOf(pod);
+    const { definition } = await taskOf(pod, resolved, { config: configOf(), identity }, new AbortController().signal);
+
+    expect(definition.volumes?.[0]?.efsVolumeConfiguration?.fileSystemId).toBe("{file system of claim data}");
+  });
+
   test("in the pod itself is mounted", async () => {
     const { definition } = await translate([{ name: "data", nfs: { server: "fs-12ab.efs.eu-west-1.amazonaws.com", path: "/shop" } }]);
 
