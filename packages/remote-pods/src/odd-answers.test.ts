@@ -77,3 +77,36 @@ test.each([{ identity: false }, { identity: false, remote: false }])(
     await node.stop();
   },
 );
+
+test.each([{}, { remote: false }, { identity: false, remote: false }])(
+  "earlier objects of a pod that the back end keeps after their end cost no calls, also after a restart and a deletion (lists: %j)",
+  async (lists) => {
+    const { clock, backend, node } = await started({
+      lists,
+      limits: { keepsEndedMs: 86_400_000, idempotency: "token", describeBatch: 100 },
+      lifeOf: ({ attempt }) => ({ startsAfterMs: 100, exitCode: 1, runsAgain: true, ...(attempt < 3 && { endsAfterMs: 1_000 }) }),
+    });
+    const callsIn = async (ms: number, kind: string): Promise<number> => {
+      backend.calls.length = 0;
+      await clock.advance(ms);
+      return backend.calls.filter((call) => call.kind === kind).length;
+    };
+    node.add("uid-0");
+    await clock.advance(300_000);
+    expect([backend.of("uid-0").length, backend.liveOf("uid-0").length]).toEqual([4, 1]);
+
+    expect(await callsIn(600_000, "end")).toBe(0);
+    await node.stop();
+    node.start();
+    await clock.advance(60_000);
+    // The living object is looked at once a minute; the others of the list are not described again.
+    expect(await callsIn(600_000, "describe")).toBeLessThanOrEqual(13);
+    expect(backend.calls.filter(({ kind }) => kind === "end")).toEqual([]);
+    node.delete("uid-0");
+    await clock.advance(120_000);
+    expect(node.reports.get("uid-0")).toMatchObject({ gone: true });
+    expect(await callsIn(600_000, "end")).toBe(0);
+    expect(backend.calls.filter(({ kind }) => kind === "describe")).toEqual([]);
+    await node.stop();
+  },
+);

@@ -4,11 +4,11 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IdentityReading, Observation, PodIdentity } from "../backend/observation.ts";
 import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
 import { earlierRunsOf } from "../state/earlier-runs.ts";
-import { identityOf, idOf, objectOf, type KnownObject } from "../state/pod-state.ts";
+import { identityOf, idOf, objectOf, type KnownObject, type PodState } from "../state/pod-state.ts";
 import type { PodTable } from "./pod-table.ts";
 
-/** Maximum number of objects of others that are remembered, so that they are described once. */
-const maxForeign = 10_000;
+/** Maximum number of objects of others, and of ended objects of earlier attempts, that are remembered, so that they are described once. */
+const maxRemembered = 10_000;
 
 export interface ObjectObserverOptions<Request, Remote, Memory> {
   readonly backend: RemoteBackend<Request, Remote, Memory>;
@@ -35,6 +35,8 @@ export class ObjectObserver<Request, Remote, Memory> {
   readonly #options: ObjectObserverOptions<Request, Remote, Memory>;
   readonly #reader: ObjectReader<"object">;
   readonly #foreign = new Set<string>();
+  /** Ended objects of earlier attempts, which the back end removes by itself. */
+  readonly #past = new Set<string>();
   readonly #clock: Clock;
 
   constructor(options: ObjectObserverOptions<Request, Remote, Memory>) {
@@ -64,9 +66,11 @@ export class ObjectObserver<Request, Remote, Memory> {
       return "pod";
     }
     if (this.#foreign.has(id)) return "foreign";
+    if (this.#past.has(id)) return "pod";
     const reading = identity ?? (remote === undefined ? undefined : this.#identityOf(remote));
     if (!reading) return undefined;
-    return this.#judge(id, reading)[0];
+    const [meaning, own] = this.#judge(id, reading);
+    return own && remote === undefined && this.#mayBePast(id, own) ? undefined : meaning;
   }
 
   /** Names an object that cannot be read. */
@@ -95,13 +99,17 @@ export class ObjectObserver<Request, Remote, Memory> {
     const { uid } = identity.ref;
     const state = table.get(uid);
     const current = objectOf(state);
+    if (this.#past.has(id)) return;
     if (state && current?.id !== id && this.#isSurplus(state, identity)) {
       // Only a back end that creates an object for every request can have made a second one.
       const isOurs = identity.attempt < identityOf(state).attempt || backend.limits.idempotency === "none";
-      return isOurs && !hasOtherName ? onSurplus(id, identity, remote) : this.skipCopy(id, identity);
+      if (!isOurs || hasOtherName) return this.skipCopy(id, identity);
+      return this.#isPast(id, identity, remote) ? remember(this.#past, id) : onSurplus(id, identity, remote);
     }
     // The object of a pod that is gone may appear late under its own name, never under another.
     if (state?.kind === "gone" && hasOtherName) return this.skipCopy(id, identity);
+    const before = endedBefore(state);
+    if (before !== undefined && before !== id && backend.limits.keepsEndedMs !== undefined) remember(this.#past, before);
     const object = this.#knownObject(id, identity, remote, {
       known: current?.id === id ? current : undefined,
       listedAt: createdAt,
@@ -111,9 +119,23 @@ export class ObjectObserver<Request, Remote, Memory> {
   }
 
   /** Whether another object is, or will be, the pod's. */
-  #isSurplus(state: NonNullable<ReturnType<PodTable<Remote, Memory>["get"]>>, { attempt }: PodIdentity): boolean {
+  #isSurplus(state: PodState<Remote, Memory>, { attempt }: PodIdentity): boolean {
     const latest = identityOf(state).attempt;
     return attempt < latest || (attempt === latest && objectOf(state) !== undefined);
+  }
+
+  /** Whether the object is an earlier one that may have ended, which only its description tells. */
+  #mayBePast(id: string, identity: PodIdentity): boolean {
+    const { table, backend } = this.#options;
+    const state = table.get(identity.ref.uid);
+    if (!state || objectOf(state)?.id === id || backend.limits.keepsEndedMs === undefined) return false;
+    return identity.attempt < identityOf(state).attempt;
+  }
+
+  /** Whether there is nothing to end: an earlier object has ended, and the back end removes it by itself. */
+  #isPast(id: string, identity: PodIdentity, remote: Remote | undefined): boolean {
+    if (remote === undefined || this.#options.backend.limits.keepsEndedMs === undefined) return false;
+    return this.#observe(id, remote, identity, { pod: this.#podOf(identity.ref), known: undefined })?.progress === "ended";
   }
 
   #knownObject(
@@ -184,7 +206,7 @@ export class ObjectObserver<Request, Remote, Memory> {
     const { backend, owner } = this.#options;
     switch (reading.kind) {
       case "foreign":
-        this.#rememberForeign(id);
+        remember(this.#foreign, id);
         return ["foreign"];
       case "unreadable":
         this.#reader.skip("object", id, reading.why);
@@ -192,7 +214,7 @@ export class ObjectObserver<Request, Remote, Memory> {
       case "pod": {
         const { identity } = reading;
         if (identity.owner.nodeName !== owner.nodeName || identity.owner.clusterId !== owner.clusterId) {
-          this.#rememberForeign(id);
+          remember(this.#foreign, id);
           return ["foreign"];
         }
         if (backend.idOf && backend.idOf(identity) !== id) {
@@ -219,10 +241,24 @@ export class ObjectObserver<Request, Remote, Memory> {
       `its tags are those of pod ${namespace}/${name}, whose object it is not: it is a copy; delete it, or its tags`,
     );
   }
+}
 
-  #rememberForeign(id: string): void {
-    this.#foreign.add(id);
-    const [oldest] = this.#foreign;
-    if (this.#foreign.size > maxForeign && oldest !== undefined) this.#foreign.delete(oldest);
+/** Adds an id, and forgets the oldest one if there are too many. */
+function remember(ids: Set<string>, id: string): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > maxRemembered && oldest !== undefined) ids.delete(oldest);
+}
+
+/** Id of the ended object that the next one of a pod replaces. */
+function endedBefore<Remote, Memory>(state: PodState<Remote, Memory> | undefined): string | undefined {
+  switch (state?.kind) {
+    case "waiting":
+      return state.object.id;
+    case "creating":
+    case "unclear":
+      return state.before?.id;
+    default:
+      return undefined;
   }
 }

@@ -9,6 +9,9 @@ import { BackgroundWork } from "../work/background-work.ts";
 import type { PodFinder } from "./pod-finder.ts";
 import type { PodTable } from "./pod-table.ts";
 
+/** Interval after which the deletion of a surplus object is asked for again, if the object is still there. */
+const surplusAgainMs = 300_000;
+
 export interface PodEndingsOptions<Request, Remote, Memory> {
   readonly backend: RemoteBackend<Request, Remote, Memory>;
   readonly table: PodTable<Remote, Memory>;
@@ -24,6 +27,8 @@ export class PodEndings<Request, Remote, Memory> {
   readonly #options: PodEndingsOptions<Request, Remote, Memory>;
   readonly #steps = new Map<string, Promise<void>>();
   readonly #surplus = new Map<string, Promise<void>>();
+  /** Monotonic times at which deletions of surplus objects were accepted, the oldest first. */
+  readonly #surplusDeletedMs = new Map<string, number>();
   readonly #disposal = new AbortController();
   readonly #releases: BackgroundWork;
 
@@ -63,7 +68,7 @@ export class PodEndings<Request, Remote, Memory> {
 
   /** Ends an object that is not its pod's latest one. A failure is tried again when the object is seen again. */
   removeSurplus(id: string, identity: PodIdentity, remote: Remote | undefined): void {
-    if (this.#surplus.has(id) || this.#disposal.signal.aborted) return;
+    if (this.#surplus.has(id) || this.#wasDeleted(id) || this.#disposal.signal.aborted) return;
     const ended = this.#endSurplus({ id, identity, remote }).finally(() => this.#surplus.delete(id));
     this.#surplus.set(id, ended);
   }
@@ -82,6 +87,16 @@ export class PodEndings<Request, Remote, Memory> {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await Promise.allSettled([this.#releases[Symbol.asyncDispose](), ...this.#surplus.values(), ...this.#steps.values()]);
+  }
+
+  /** Whether the back end has accepted the deletion of a surplus object a short time ago. */
+  #wasDeleted(id: string): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    for (const [oldest, atMs] of this.#surplusDeletedMs) {
+      if (nowMs - atMs < surplusAgainMs) break;
+      this.#surplusDeletedMs.delete(oldest);
+    }
+    return this.#surplusDeletedMs.has(id);
   }
 
   async #step(uid: string): Promise<void> {
@@ -108,12 +123,14 @@ export class PodEndings<Request, Remote, Memory> {
 
   /** Never rejects. */
   async #endSurplus(target: RemoteTarget<Remote>): Promise<void> {
-    const { backend, logger } = this.#options;
+    const { backend, clock, logger } = this.#options;
     const { namespace, name } = target.identity.ref;
     const { signal } = this.#disposal;
     try {
       const ending = { graceLeftMs: 0, isAsked: false, killedAgoMs: undefined, isDeleted: false };
       const step = await untilAborted(backend.end(target, ending, signal), signal);
+      const isOver = step === "deleted" || (step === "killed" && backend.limits.keepsEndedMs !== undefined);
+      if (isOver) this.#surplusDeletedMs.set(target.id, clock.monotonic());
       if (step !== "wait")
         logger.warn({ pod: `${namespace}/${name}`, object: target.id }, "ended an object that is not the pod's latest one");
     } catch (error) {
