@@ -110,3 +110,26 @@ test.each([{}, { remote: false }, { identity: false, remote: false }])(
     await node.stop();
   },
 );
+
+test("a deletion that the back end has accepted and forgotten is asked for again, and not before the grace is over", async () => {
+  const deletedMs: number[] = [];
+  const { clock, backend, node } = await started({}, (forgetful) => {
+    const end = forgetful.end.bind(forgetful);
+    forgetful.end = async (target, ending, signal) => {
+      if (ending.isDeleted) return "wait";
+      deletedMs.push(clock.monotonic());
+      return deletedMs.length > 1 ? end(target, { ...ending, graceLeftMs: 0 }, signal) : "deleted";
+    };
+  });
+  node.add("uid-0");
+  await clock.advance(20_000);
+  const beganMs = clock.monotonic();
+  node.delete("uid-0");
+
+  await clock.advance(400_000);
+
+  expect(deletedMs.map((ms) => Math.floor((ms - beganMs) / 60_000))).toEqual([0, 5]);
+  expect(deletedMs[1]).toBeGreaterThanOrEqual(beganMs + 330_000);
+  expect(node.reports.get("uid-0")).toMatchObject({ gone: true });
+  await node.stop();
+});

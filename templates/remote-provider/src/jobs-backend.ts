@@ -27,6 +27,9 @@ export const limits: BackendLimits = {
   visibleAfterMs: 0,
 };
 
+/** Time after which a job that is still there is stopped again. */
+const killAgainMs = 300_000;
+
 /** The remote API's jobs, as the back end of a provider. `RemotePodProvider` does the rest. */
 export class JobsBackend implements RemoteBackend<JobSpec, Job> {
   readonly name = "the jobs API";
@@ -81,7 +84,8 @@ export class JobsBackend implements RemoteBackend<JobSpec, Job> {
   /** The API stops a job within its grace and then removes it; another call with less grace shortens it. */
   async end({ id }: RemoteTarget<Job>, { graceLeftMs, isDeleted, killedAgoMs }: Ending, signal: AbortSignal): Promise<EndStep> {
     const isOver = graceLeftMs <= 0;
-    if (isOver ? killedAgoMs !== undefined : isDeleted) return "wait";
+    // The API may have lost a request that it accepted.
+    if (isOver ? killedAgoMs !== undefined && killedAgoMs < killAgainMs : isDeleted) return "wait";
     await this.#api.stop(id, Math.max(0, Math.ceil(graceLeftMs / 1000)), signal);
     return isOver ? "killed" : "deleted";
   }

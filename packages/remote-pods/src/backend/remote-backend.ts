@@ -72,7 +72,10 @@ export interface Ending {
   readonly isAsked: boolean;
   /** Milliseconds since the last kill; `undefined` if there was none. */
   readonly killedAgoMs: number | undefined;
-  /** Whether the back end has accepted the object's deletion. */
+  /**
+   * Whether the back end has accepted the object's deletion. `false` again if the object is still there five minutes after that and after the
+   * grace, because the back end may have lost it.
+   */
   readonly isDeleted: boolean;
 }
 

@@ -9,8 +9,8 @@ import { BackgroundWork } from "../work/background-work.ts";
 import type { PodFinder } from "./pod-finder.ts";
 import type { PodTable } from "./pod-table.ts";
 
-/** Interval after which the deletion of a surplus object is asked for again, if the object is still there. */
-const surplusAgainMs = 300_000;
+/** Time after which a deletion that the back end has accepted is asked for again, if the object is still there. */
+const deleteAgainMs = 300_000;
 
 export interface PodEndingsOptions<Request, Remote, Memory> {
   readonly backend: RemoteBackend<Request, Remote, Memory>;
@@ -93,7 +93,7 @@ export class PodEndings<Request, Remote, Memory> {
   #wasDeleted(id: string): boolean {
     const nowMs = this.#options.clock.monotonic();
     for (const [oldest, atMs] of this.#surplusDeletedMs) {
-      if (nowMs - atMs < surplusAgainMs) break;
+      if (nowMs - atMs < deleteAgainMs) break;
       this.#surplusDeletedMs.delete(oldest);
     }
     return this.#surplusDeletedMs.has(id);
@@ -104,9 +104,16 @@ export class PodEndings<Request, Remote, Memory> {
     const state = table.get(uid);
     if (state?.kind !== "deleting" || !state.object) return;
     const { object, deletion } = state;
-    const { deadlineMs, isAsked, killedAtMs, isDeleted } = deletion;
+    const { deadlineMs, isAsked, killedAtMs, deletedAtMs } = deletion;
     const nowMs = clock.monotonic();
+    const isOverdue = deletedAtMs !== undefined && nowMs - Math.max(deletedAtMs, deadlineMs) >= deleteAgainMs;
+    const isDeleted = deletion.isDeleted && !isOverdue;
     const killedAgoMs = killedAtMs === undefined ? undefined : nowMs - killedAtMs;
+    if (isOverdue && deletion.isDeleted) {
+      const { namespace, name } = object.identity.ref;
+      const message = `${backend.name} has accepted the deletion of a pod's object and still has the object; deleting it again`;
+      logger.warn({ pod: `${namespace}/${name}`, object: object.id }, message);
+    }
     try {
       const step = await backend.end(object, { graceLeftMs: deadlineMs - nowMs, isAsked, killedAgoMs, isDeleted }, this.#disposal.signal);
       table.dispatch(uid, { kind: "stepped", step });

@@ -32,6 +32,8 @@ export interface Deletion {
   readonly isAsked: boolean;
   readonly killedAtMs: number | undefined;
   readonly isDeleted: boolean;
+  /** Monotonic milliseconds at which the back end accepted the object's deletion. */
+  readonly deletedAtMs?: number | undefined;
 }
 
 /**

@@ -251,7 +251,12 @@ describe("deletions", () => {
       { kind: "stepped", step: "killed" },
       deleting({ isAsked: true, killedAtMs: 100_000 }),
     ],
-    ["an accepted deletion is remembered", deleting(), { kind: "stepped", step: "deleted" }, deleting({ isAsked: true, isDeleted: true })],
+    [
+      "an accepted deletion is remembered",
+      deleting(),
+      { kind: "stepped", step: "deleted" },
+      deleting({ isAsked: true, isDeleted: true, deletedAtMs: 100_000 }),
+    ],
     ["waiting changes nothing", deleting({ isAsked: true }), { kind: "stepped", step: "wait" }, deleting({ isAsked: true })],
     ["an incomplete object that was removed leaves nothing", present, { kind: "discarded", id: "a" }, undefined],
     ["the removal of another object changes nothing", present, { kind: "discarded", id: "b" }, present],

@@ -251,7 +251,7 @@ function onStepped<Remote, Memory>(
     case "killed":
       return { ...state, deletion: { ...deletion, isAsked: true, killedAtMs: nowMs, isDeleted: false } };
     case "deleted":
-      return { ...state, deletion: { ...deletion, isAsked: true, isDeleted: true } };
+      return { ...state, deletion: { ...deletion, isAsked: true, isDeleted: true, deletedAtMs: nowMs } };
     case "wait":
       return state;
     default:
