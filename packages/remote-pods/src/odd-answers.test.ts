@@ -1,4 +1,5 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
+import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { FakeBackend, type FakeBackendOptions } from "./test-support/fake-backend.ts";
 import { FakeNode } from "./test-support/fake-node.ts";
@@ -131,5 +132,52 @@ test("a deletion that the back end has accepted and forgotten is asked for again
   expect(deletedMs.map((ms) => Math.floor((ms - beganMs) / 60_000))).toEqual([0, 5]);
   expect(deletedMs[1]).toBeGreaterThanOrEqual(beganMs + 330_000);
   expect(node.reports.get("uid-0")).toMatchObject({ gone: true });
+  await node.stop();
+});
+
+test("a 404 of a deletion that is about something else does not make the pod gone, and leaves it its grace", async () => {
+  let strikes = 2;
+  const { clock, backend, node } = await started({ lifeOf: () => ({ startsAfterMs: 0, stopMs: 20_000 }) }, (wrong) => {
+    const end = wrong.end.bind(wrong);
+    wrong.end = (...args) => (strikes-- > 0 ? Promise.reject(new NotFoundError("secret registry is not there")) : end(...args));
+  });
+  node.add("uid-0");
+  await clock.advance(20_000);
+  const beganMs = clock.monotonic();
+  const deletion = node.provider.deletePod({ namespace: "default", name: "pod-uid-0", uid: "uid-0" }, { gracePeriodSeconds: 30 }, never);
+  const refused = expect(deletion).rejects.toMatchObject({ code: "VK_UNAVAILABLE", message: "secret registry is not there" });
+  await clock.advance(10_000);
+  await refused;
+  expect(node.reports.get("uid-0")).not.toMatchObject({ gone: true });
+
+  await clock.advance(60_000);
+
+  expect(backend.objects.get("uid-0-0")?.endsMs).toBeGreaterThanOrEqual(beganMs + 20_000);
+  expect(node.reports.get("uid-0")).toMatchObject({ gone: true });
+  expect(node.violations).toEqual([]);
+  await node.stop();
+});
+
+test("a restarted program does not create an object beside the latest one, which the list may not show yet", async () => {
+  const { clock, backend, node } = await started({
+    limits: { idempotency: "token", visibleAfterMs: 20_000 },
+    lifeOf: () => ({ startsAfterMs: 200_000 }),
+  });
+  node.add("uid-0");
+  await clock.advance(60_000);
+  const [first] = backend.liveOf("uid-0");
+  if (first) first.removedMs = clock.monotonic();
+  for (let seconds = 0; backend.objects.size < 2 && seconds < 300; seconds++) await clock.advance(1_000);
+  const second = [...backend.objects.values()].find((object) => object !== first);
+  expect(second?.tags).toMatchObject({ identity: { attempt: 1 } });
+  if (second) Object.assign(second, { visibleMs: clock.monotonic() + 19_000 });
+
+  await node.stop();
+  node.start();
+  await clock.advance(300_000);
+
+  expect(backend.violations).toEqual([]);
+  expect(backend.liveOf("uid-0")).toEqual([second]);
+  expect(node.reports.get("uid-0")).toMatchObject({ status: { phase: "Running" } });
   await node.stop();
 });

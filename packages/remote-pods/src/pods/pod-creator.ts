@@ -45,10 +45,12 @@ export class PodCreator<Request, Remote, Memory> {
   /** Pods whose create may still come through, although the last list lacks the object. */
   readonly #unclear = new Set<string>();
   readonly #disposal = new AbortController();
+  readonly #startedMs: number;
 
   constructor(options: PodCreatorOptions<Request, Remote, Memory>) {
     this.#options = options;
     this.#clock = options.host.clock;
+    this.#startedMs = this.#clock.monotonic();
   }
 
   /** UIDs of pods that are being created. */
@@ -115,6 +117,7 @@ export class PodCreator<Request, Remote, Memory> {
     const mayExist = this.#unclear.has(uid) || finder.isUnreadable(uid) || !finder.hasListed;
     const isUncertain = known === "unclear" || known === "creating" || mayExist;
     if (mustLook && isUncertain && (await this.#adopt(identity, signal))) return;
+    if (known === undefined) this.#refuseWhileInvisible(pod);
     const request = await this.#options.backend.translate(pod, resolved, identity, signal);
     signal.throwIfAborted();
     // Another create, or a deletion, may have begun in the meantime.
@@ -124,6 +127,16 @@ export class PodCreator<Request, Remote, Memory> {
     const work = this.#send(request, identity).finally(() => this.#underWay.delete(uid));
     this.#underWay.set(uid, work);
     await untilAborted(work, signal);
+  }
+
+  /** Refuses a pod that has a status while its latest object, which an earlier program may have created, may not be listed yet. */
+  #refuseWhileInvisible(pod: DeepReadonly<Pod>): void {
+    const retryAfterMs = this.#startedMs + this.#options.backend.limits.visibleAfterMs - this.#clock.monotonic();
+    if (retryAfterMs <= 0 || (pod.status?.containerStatuses ?? []).length === 0) return;
+    const attempted = `create pod ${nameOf(podRef(pod))}`;
+    throw new UnavailableError(`${attempted}: an object of an earlier start may not be listed yet; waiting for it to appear`, {
+      retryAfterMs,
+    });
   }
 
   async #adopt(identity: PodIdentity, signal: AbortSignal): Promise<boolean> {

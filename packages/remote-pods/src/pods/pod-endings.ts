@@ -1,7 +1,7 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
-import { isConflict, isNotFound, messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
+import { isConflict, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { PodIdentity } from "../backend/observation.ts";
 import type { RemoteBackend } from "../backend/remote-backend.ts";
 import type { RemoteTarget } from "../backend/remote-target.ts";
@@ -100,7 +100,7 @@ export class PodEndings<Request, Remote, Memory> {
   }
 
   async #step(uid: string): Promise<void> {
-    const { backend, table, clock, logger, onStep } = this.#options;
+    const { backend, table, finder, clock, logger, onStep } = this.#options;
     const state = table.get(uid);
     if (state?.kind !== "deleting" || !state.object) return;
     const { object, deletion } = state;
@@ -120,9 +120,10 @@ export class PodEndings<Request, Remote, Memory> {
       if (step !== "wait") onStep(uid);
     } catch (error) {
       this.#disposal.signal.throwIfAborted();
-      if (isNotFound(error)) return table.dispatch(uid, { kind: "absent", id: object.id });
+      // A 404 may be about something else, such as a cluster or a secret; only the description says that the object is gone.
+      if (isNotFound(error) && !(await finder.look(object.id, this.#disposal.signal))) return;
       // The back end is busy with the object; the next look decides.
-      if (!isConflict(error)) throw error;
+      if (!isConflict(error)) throw withoutNotFound(error);
       const { namespace, name } = object.identity.ref;
       logger.debug({ pod: `${namespace}/${name}`, err: messageOf(error) }, "a pod cannot be ended yet; trying again");
     }
@@ -144,4 +145,9 @@ export class PodEndings<Request, Remote, Memory> {
       if (!signal.aborted) logger.debug({ object: target.id, err: messageOf(error) }, "work on an object failed; trying again later");
     }
   }
+}
+
+/** The caller of a deletion takes a "not found" for the pod's. */
+function withoutNotFound(error: unknown): unknown {
+  return isNotFound(error) ? new UnavailableError(messageOf(error), { cause: error }) : error;
 }
