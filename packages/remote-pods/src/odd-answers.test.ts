@@ -181,3 +181,27 @@ test("a restarted program does not create an object beside the latest one, which
   expect(node.reports.get("uid-0")).toMatchObject({ status: { phase: "Running" } });
   await node.stop();
 });
+
+test.each(["name", "token", "none"] as const)(
+  "a create that is answered with another pod's object gives the pod an object of its own (idempotency: %s)",
+  async (idempotency) => {
+    const { clock, backend, node } = await started({ limits: { idempotency } });
+    node.add("uid-0");
+    await clock.advance(20_000);
+    const [other] = backend.liveOf("uid-0");
+    const create = backend.create.bind(backend);
+    let strikes = 1;
+    backend.create = (...args) => (strikes-- > 0 && other ? Promise.resolve({ id: other.id, remote: other }) : create(...args));
+
+    node.add("uid-1");
+    await clock.advance(120_000);
+    expect([backend.liveOf("uid-0"), backend.liveOf("uid-1")]).toMatchObject([[{ id: other?.id }], [{ life: {} }]]);
+    node.delete("uid-1");
+    await clock.advance(60_000);
+
+    expect([backend.liveOf("uid-0").length, backend.liveOf("uid-1").length]).toEqual([1, 0]);
+    expect(node.reports.get("uid-1")).toMatchObject({ gone: true });
+    expect(node.reports.get("uid-0")).toMatchObject({ status: { phase: "Running" } });
+    await node.stop();
+  },
+);

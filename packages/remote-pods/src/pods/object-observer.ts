@@ -92,6 +92,17 @@ export class ObjectObserver<Request, Remote, Memory> {
     return "pod";
   }
 
+  /** Whether the object certainly is not the one of this identity. Its tags may be absent from the answer to its create. */
+  isAnother(id: string, identity: PodIdentity, remote: Remote | undefined): boolean {
+    const { table, backend } = this.#options;
+    const { uid } = identity.ref;
+    const known = table.byId(id);
+    if (known && idOf(known) === id && identityOf(known).ref.uid !== uid) return true;
+    if (backend.idOf && backend.idOf(identity) !== id) return true;
+    const reading = remote === undefined ? undefined : this.#identityOf(remote);
+    return reading?.kind === "pod" && (reading.identity.ref.uid !== uid || reading.identity.attempt !== identity.attempt);
+  }
+
   /** Takes in an object of a pod. */
   note(id: string, identity: PodIdentity, remote: Remote | undefined, facts: NotedFacts<Remote> = {}): void {
     const { createdAt, hasOtherName, isCreateAnswer = false } = facts;

@@ -158,6 +158,10 @@ export class PodCreator<Request, Remote, Memory> {
     table.dispatch(uid, { kind: "create", identity });
     try {
       const { id, remote } = await backend.create(request, identity, signal);
+      if (observer.isAnother(id, identity, remote))
+        throw new UnavailableError(
+          `create pod ${nameOf(identity.ref)}: ${backend.name} answered with object ${id}, which is not the pod's`,
+        );
       this.#full.delete(uid);
       this.#unclear.delete(uid);
       observer.note(id, identity, remote, { isCreateAnswer: true });
