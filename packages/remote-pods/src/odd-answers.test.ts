@@ -1,6 +1,7 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { NotFoundError, UnauthorizedError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
+import { ThrottledError } from "./calls/throttled-error.ts";
 import { FakeBackend, type FakeBackendOptions } from "./test-support/fake-backend.ts";
 import { FakeNode } from "./test-support/fake-node.ts";
 
@@ -205,3 +206,13 @@ test.each(["name", "token", "none"] as const)(
     await node.stop();
   },
 );
+
+test("a back end that throttles its pings answers, one that refuses the credentials does not, and an outage is tolerated for a while", async () => {
+  const { backend, node } = await started();
+  backend.ping = () => Promise.reject(new ThrottledError("slow down"));
+  await expect(node.provider.ping(never)).resolves.toBeUndefined();
+  backend.ping = () => Promise.reject(new UnauthorizedError("the token is wrong"));
+  await expect(node.provider.ping(never)).rejects.toMatchObject({ code: "VK_UNAUTHORIZED" });
+  expect(node.provider.pingToleranceMs).toBe(40_000);
+  await node.stop();
+});

@@ -24,6 +24,7 @@ import { podRef } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RemoteBackend } from "./backend/remote-backend.ts";
 import type { RemoteTarget } from "./backend/remote-target.ts";
+import { isThrottled } from "./calls/throttled-error.ts";
 import { followSnapshots } from "./logs/follow-snapshots.ts";
 import { SnapshotPollers } from "./logs/snapshot-pollers.ts";
 import { outputStateOf, type SnapshotSource } from "./logs/snapshot-source.ts";
@@ -37,6 +38,9 @@ import { identityOf } from "./state/pod-state.ts";
 import { RemoteProbes } from "./probes/remote-probes.ts";
 import { statusOf } from "./state/pod-status.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
+
+/** Milliseconds since the last successful ping during which the node stays ready, so that three pings have failed. */
+const pingToleranceMs = 40_000;
 
 /** Options of a {@link RemotePodProvider}. */
 export interface RemotePodProviderOptions<Request, Remote, Memory> {
@@ -62,6 +66,8 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
   readonly #probes: RemoteProbes<Remote> | undefined;
   readonly #pollers: SnapshotPollers;
   readonly #pollIntervalMs: number;
+  /** Pods run on while the back end's API cannot be reached; a node that is not ready for long loses them. */
+  readonly pingToleranceMs: number = pingToleranceMs;
   readonly getContainerLogs?: ContainerAccess["getContainerLogs"];
   readonly runInContainer?: ContainerAccess["runInContainer"];
   readonly attachToContainer?: ContainerAccess["attachToContainer"];
@@ -187,9 +193,13 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     this.#watch.start();
   }
 
-  /** Whether the back end answers and accepts the credentials. */
+  /** Whether the back end answers and accepts the credentials. One that throttles answers. */
   async ping(signal: AbortSignal): Promise<void> {
-    await this.#backend.ping(signal);
+    try {
+      await this.#backend.ping(signal);
+    } catch (error) {
+      if (!isThrottled(error)) throw error;
+    }
   }
 
   /** The node as the back end describes it. */

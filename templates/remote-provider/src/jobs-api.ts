@@ -8,7 +8,7 @@ import {
   UnauthorizedError,
   UnavailableError,
 } from "@virtual-kubelet/errdefs";
-import type { CallBudget } from "@virtual-kubelet/remote-pods";
+import { ThrottledError, type CallBudget } from "@virtual-kubelet/remote-pods";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
@@ -115,8 +115,10 @@ export class JobsApi {
     const filter = Object.entries(tags).map(([key, value]): [string, string] => ["tag", `${key}=${value}`]);
     const jobs: Job[] = [];
     const problems: string[] = [];
+    const seen = new Set<string>();
     let next: string | undefined = "";
     do {
+      seen.add(next);
       const query = new URLSearchParams([...filter, ["page", next]]).toString();
       const page = pageSchema.safeParse(parseJson(await this.#send("GET", `/jobs?${query}`, signal)));
       if (!page.success) throw new UnavailableError(`GET /jobs: the response is not a list of jobs: ${z.prettifyError(page.error)}`);
@@ -127,7 +129,8 @@ export class JobsApi {
       }
       problems.push(...page.data.unreachable.map((region) => `region ${region} does not answer`));
       next = page.data.next;
-    } while (next !== undefined);
+      if (next !== undefined && seen.has(next)) problems.push("the pages of the list repeat");
+    } while (next !== undefined && !seen.has(next));
     return { jobs, problems };
   }
 
@@ -138,6 +141,8 @@ export class JobsApi {
       operation: `${method} ${operation}${part === "output" ? "/output" : ""}`,
       // The name of a job makes a repeated create harmless, but its answer would be a conflict.
       isIdempotent: method !== "POST",
+      // The node is not ready while this one waits.
+      ...(operation === "health" && { priority: "urgent" as const, waitsForPause: false }),
     };
     return this.#options.budget.run(call, signal, (limited) => this.#request(method, path, limited, body));
   }
@@ -180,10 +185,10 @@ function toError(what: string, { status, headers }: Response): Error {
   if (status === 403) return new ForbiddenError(`${message}; does the token allow this?`);
   if (status === 404) return new NotFoundError(message);
   if (status === 409) return new ConflictError(message);
-  if (status === 429 || status >= 500) {
-    const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-    return new UnavailableError(message, { retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined });
-  }
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
+  if (status === 429) return new ThrottledError(message, { retryAfterMs });
+  if (status >= 500) return new UnavailableError(message, { retryAfterMs });
   return new InvalidInputError(message);
 }
 

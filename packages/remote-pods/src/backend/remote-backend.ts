@@ -183,7 +183,10 @@ export interface RemoteBackend<Request, Remote, Memory = undefined> {
   /** Measures the objects. A pod that cannot be measured is left out. */
   stats?(targets: readonly RemoteTarget<Remote>[], signal: AbortSignal): Promise<StatsSummary>;
 
-  /** Checks that the back end answers and accepts the credentials. */
+  /**
+   * Checks that the back end answers and accepts the credentials. Called every ten seconds: a single cheap request, of priority `urgent` and without
+   * `waitsForPause`, because a node whose ping waits is not ready, and loses its pods. A ThrottledError counts as an answer.
+   */
   ping(signal: AbortSignal): Promise<void>;
   /** Describes the node: capacity, labels, operating system. */
   configureNode(signal: AbortSignal): Promise<NodeDescription>;

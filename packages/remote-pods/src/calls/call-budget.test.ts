@@ -364,3 +364,18 @@ test("a refusal is recognized through causes and in another copy of the package,
   );
   expect([new UnavailableError("x"), loop, undefined, "text"].map(isThrottled)).toEqual([false, false, false, false]);
 });
+
+test("a call that does not wait for a pause fails at once while the back end has asked for one, also after its own refusal", async () => {
+  const { clock, budget } = budgetOf();
+  const ping: BudgetedCall = { ...read, operation: "Ping", waitsForPause: false };
+  const refused = failing(clock, new ThrottledError("slow down", { retryAfterMs: 60_000 }));
+  await expect(budget.run(ping, never, refused.send)).rejects.toSatisfy(isThrottled);
+  const { times, send } = failing(clock);
+  await clock.advance(1_000);
+
+  await expect(budget.run(ping, never, send)).rejects.toMatchObject({ code: "VK_UNAVAILABLE", isThrottled: true, retryAfterMs: 59_000 });
+  await clock.advance(59_000);
+  expect(await budget.run(ping, never, send)).toBe("answer");
+
+  expect([refused.times, times]).toEqual([[0], [60_000]]);
+});

@@ -5,7 +5,7 @@ import { backoffMs, retryAfterMsOf, type Backoff } from "@virtual-kubelet/kube-c
 import type { BackendLimits, CallClass } from "../backend/backend-limits.ts";
 import { CallQueue, type CallPriority } from "./call-queue.ts";
 import { rateLimiter } from "./rate-limiter.ts";
-import { isThrottled } from "./throttled-error.ts";
+import { isThrottled, ThrottledError } from "./throttled-error.ts";
 
 export type { CallPriority } from "./call-queue.ts";
 
@@ -19,6 +19,11 @@ export interface BudgetedCall {
   readonly isIdempotent: boolean;
   /** Default: `background` in the class `read`, `urgent` in all others. */
   readonly priority?: CallPriority | undefined;
+  /**
+   * Whether the call waits while the back end has asked for a pause. `false`: it fails at once with a ThrottledError, such as a ping, because a back
+   * end that throttles is not down. Default: `true`.
+   */
+  readonly waitsForPause?: boolean | undefined;
 }
 
 /** Options of a {@link CallBudget}. */
@@ -139,6 +144,9 @@ export class CallBudget implements Disposable {
   async #acquire(call: BudgetedCall, signal: AbortSignal): Promise<void> {
     const { clock, metrics, backEnd } = this.#options;
     const { queue } = this.#classOf(call.class);
+    const { pausedMs } = queue;
+    if (call.waitsForPause === false && pausedMs > 0)
+      throw new ThrottledError(`${call.operation}: ${backEnd} has asked for a pause of its requests`, { retryAfterMs: pausedMs });
     const startedMs = clock.monotonic();
     await queue.acquire(call.priority ?? (call.class === "read" ? "background" : "urgent"), signal);
     metrics.observe("virtual_kubelet_backend_wait_seconds", (clock.monotonic() - startedMs) / 1000, {

@@ -31,6 +31,11 @@ export class CallQueue {
     return this.#waiting.urgent.size + this.#waiting.background.size;
   }
 
+  /** Milliseconds that are left of a pause; 0 if there is none. */
+  get pausedMs(): number {
+    return Math.max(0, this.#pausedUntilMs - this.#clock.monotonic());
+  }
+
   /** Largest share of a published rate that is used; 0 to 1. */
   get usedRatio(): number {
     const nowMs = this.#clock.monotonic();

@@ -102,7 +102,7 @@ export class ContainerGroups {
   /** Reads the first page of a list, as a check of address, credentials and rights. */
   async ping(resourceGroup: string, signal: AbortSignal): Promise<void> {
     const request = this.#listRequest(resourceGroup);
-    await this.#arm.accept({ ...request, call: { ...request.call, priority: "urgent" } }, signal);
+    await this.#arm.accept({ ...request, call: { ...request.call, priority: "urgent", waitsForPause: false } }, signal);
   }
 
   /** Returns a container's output, or its last lines, each with its time. */

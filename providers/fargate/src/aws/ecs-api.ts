@@ -40,7 +40,7 @@ export interface EcsApiOptions {
 }
 
 /** A call of the ECS API. */
-type EcsCall = Pick<BudgetedCall, "class" | "operation"> & {
+type EcsCall = Pick<BudgetedCall, "class" | "operation" | "priority" | "waitsForPause"> & {
   readonly attempted: string;
   readonly isIdempotent?: boolean;
   readonly secrets?: readonly string[];
@@ -251,7 +251,13 @@ export class EcsApi {
   async checkCluster(signal: AbortSignal): Promise<void> {
     const { client, cluster } = this.#options;
     const { clusters = [] } = await this.#call(
-      { class: "read", operation: "DescribeClusters", attempted: `describe cluster ${cluster}` },
+      {
+        class: "read",
+        operation: "DescribeClusters",
+        priority: "urgent",
+        waitsForPause: false,
+        attempted: `describe cluster ${cluster}`,
+      },
       (abortSignal) => client.send(new DescribeClustersCommand({ clusters: [cluster] }), { abortSignal }),
       signal,
     );
