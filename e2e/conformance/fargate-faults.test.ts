@@ -95,16 +95,17 @@ test.each(["RunTask", "StopTask", "ListTasks", "DescribeTasks", "DescribeTaskDef
   async (operation) => {
     const [running, leaving] = [webPod(), webPod()];
     await using fargate = await openFollowed(undefined, [running, leaving]);
-    const once = (): void =>
-      void fargate.aws.faults.add({
+    const once = (): Disposable =>
+      fargate.aws.faults.add({
         operation,
         effect: { kind: "error", error: new AwsError("ExpiredTokenException", "The security token included in the request is expired") },
       });
-    once();
+    const first = once();
     for (const pod of [running, leaving])
       if ((await create(fargate, pod)) !== undefined) expect(await create(fargate, pod)).toBeUndefined();
     await untilPhase(fargate, running, "Running");
     await untilPhase(fargate, leaving, "Running");
+    first[Symbol.dispose]();
     once();
     const end = (): Promise<{ readonly error?: unknown }> =>
       outcomeOf(fargate, fargate.provider.deletePod(podRef(leaving), { gracePeriodSeconds: 1 }, signal));
