@@ -1,49 +1,31 @@
-import { podRef, type AttachIO, type Pod, type Provider } from "@virtual-kubelet/core";
 import { isUnavailable, isUnsupported } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { PassThrough, Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ProcessHost } from "../support/container-host/process-host.ts";
 import { canOpenTerminals } from "../zun/fake/container-process.ts";
 import type { SessionScript } from "./fake/exec/agent-session.ts";
 import { firstKeys } from "./fake/fake-aws.ts";
-import { RealTimeFargate, setEnvironmentKeys } from "./support/real-time-fargate.ts";
+import { openExecTarget, type CommandResult, type ExecTarget } from "./support/exec-target.ts";
+import { setEnvironmentKeys, type RealTimeFargate } from "./support/real-time-fargate.ts";
 
 // What goes wrong on the data channel of a command, with processes on real terminals: output is whole, or the end is an error.
 
-const { signal } = new AbortController();
 const second = { accessKeyId: "ASIAFAKE000000000002", secretAccessKey: "second-secret-key", sessionToken: "second-session" };
+let target: ExecTarget;
 let fargate: RealTimeFargate;
-let node: Provider;
-let pod: Pod;
 
 describe.skipIf(!canOpenTerminals())("a command", () => {
   beforeAll(async () => {
-    fargate = await RealTimeFargate.start(new ProcessHost());
-    node = await fargate.open();
-    pod = await fargate.create(node, {
-      terminationGracePeriodSeconds: 1,
-      containers: [{ name: "main", image: "busybox", command: ["sleep", "600"] }],
-    });
+    target = await openExecTarget();
+    ({ fargate } = target);
     await eventually(async () => expect((await run(["true"])).exitCode).toBe(0));
   });
   afterEach(() => {
     fargate.aws.sessions.script = {};
   });
-  afterAll(() => fargate[Symbol.asyncDispose]());
+  afterAll(() => target[Symbol.asyncDispose]());
 
-  async function run(command: readonly string[], changes: Partial<AttachIO> = {}): Promise<{ exitCode: number; output: Buffer }> {
-    const stdout = new PassThrough();
-    const output = buffer(stdout);
-    const io = { stdin: undefined, stdout, stderr: undefined, tty: false, resizes: (async function* () {})(), ...changes };
-    try {
-      const result = await node.runInContainer?.(podRef(pod), "main", command, io, signal);
-      return { exitCode: result?.exitCode ?? -1, output: (stdout.end(), await output) };
-    } finally {
-      stdout.end();
-    }
-  }
+  const run: ExecTarget["run"] = (command, changes): Promise<CommandResult> => target.run(command, changes);
 
   const characters = "é€😀Ⅷ漢字\n".repeat(50);
 

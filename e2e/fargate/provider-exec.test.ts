@@ -1,36 +1,22 @@
-import { podRef, type AttachIO, type Pod, type Provider } from "@virtual-kubelet/core";
+import type { AttachIO } from "@virtual-kubelet/core";
 import { PassThrough, Readable } from "node:stream";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ProcessHost } from "../support/container-host/process-host.ts";
 import { canOpenTerminals } from "../zun/fake/container-process.ts";
-import { RealTimeFargate } from "./support/real-time-fargate.ts";
+import { openExecTarget, type ExecTarget } from "./support/exec-target.ts";
 
 // Commands of the provider in processes with real terminals, over the fake's data channel.
 
-const { signal } = new AbortController();
-let fargate: RealTimeFargate;
-let node: Provider;
-let pod: Pod;
+let target: ExecTarget;
 
 describe.skipIf(!canOpenTerminals())("a command", () => {
   beforeAll(async () => {
-    fargate = await RealTimeFargate.start(new ProcessHost());
-    node = await fargate.open();
-    pod = await fargate.create(node, {
-      terminationGracePeriodSeconds: 1,
-      containers: [{ name: "main", image: "busybox", command: ["sleep", "600"] }],
-    });
+    target = await openExecTarget();
   });
-  afterAll(() => fargate[Symbol.asyncDispose]());
+  afterAll(() => target[Symbol.asyncDispose]());
 
   async function run(command: readonly string[], changes: Partial<AttachIO> = {}): Promise<{ exitCode: number; output: string }> {
-    const stdout = new PassThrough();
-    const output = text(stdout);
-    const io = { stdin: undefined, stdout, stderr: undefined, tty: false, resizes: (async function* () {})(), ...changes };
-    const result = await node.runInContainer?.(podRef(pod), "main", command, io, signal);
-    stdout.end();
-    return { exitCode: result?.exitCode ?? -1, output: await output };
+    const { exitCode, output } = await target.run(command, changes);
+    return { exitCode, output: output.toString("utf8") };
   }
 
   test("runs as soon as the agent in the task does", async () => {
@@ -51,13 +37,10 @@ describe.skipIf(!canOpenTerminals())("a command", () => {
 
   test("reads its input to the end, whatever is in it", async () => {
     const input = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7 + (index >> 8)) % 256));
-    const stdout = new PassThrough();
-    const chunks: Buffer[] = [];
-    stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-    const { exitCode } = await run(["cat"], { stdin: Readable.from([input]), stdout });
+    const { exitCode, output } = await target.run(["cat"], { stdin: Readable.from([input]) });
 
     expect(exitCode).toBe(0);
-    expect(Buffer.concat(chunks).equals(input)).toBe(true);
+    expect(output.equals(input)).toBe(true);
   });
 
   test("with much output loses none of it", async () => {

@@ -2,10 +2,10 @@ import { systemClock } from "@virtual-kubelet/clock";
 import { ConflictError, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { z } from "zod";
 import type { DockerEngine } from "../../../providers/docker/src/engine/docker-engine.ts";
-import type { ContainerRun, HostSession, HostTerminalSize, LogLine, RunEnd, RunSpec, RunState, RunUsage } from "./container-host.ts";
+import type { ContainerRun, HostSession, HostTerminalSize, LogLine, RunSpec, RunUsage } from "./container-host.ts";
 import { openDockerSession } from "./docker-session.ts";
 import { readLogLines } from "./log-lines.ts";
-import { RunHistory } from "./run-history.ts";
+import { HostRun } from "./host-run.ts";
 
 /** Names of a run's objects on the engine. */
 export interface DockerRunPlace {
@@ -26,37 +26,19 @@ const statsSchema = z.object({
 });
 
 /** A run as a container of a Docker engine. */
-export class DockerRun implements ContainerRun {
-  readonly spec: RunSpec;
+export class DockerRun extends HostRun implements ContainerRun {
   readonly #engine: DockerEngine;
   readonly #place: DockerRunPlace;
-  readonly #history = new RunHistory({ kind: "pulling", sinceMs: systemClock.now() });
   readonly #over = new AbortController();
   readonly #life: Promise<void>;
   #id: string | undefined;
   #stopGraceMs: number | undefined;
 
   constructor(engine: DockerEngine, spec: RunSpec, place: DockerRunPlace) {
-    this.spec = spec;
+    super(spec, { kind: "pulling", sinceMs: systemClock.now() });
     this.#engine = engine;
     this.#place = place;
     this.#life = this.#live().catch((error: unknown) => this.#refuse("start", messageOf(error)));
-  }
-
-  get state(): RunState {
-    return this.#history.last;
-  }
-
-  get history(): readonly RunState[] {
-    return this.#history.states;
-  }
-
-  get started(): Promise<void> {
-    return this.#history.started;
-  }
-
-  get ended(): Promise<RunEnd> {
-    return this.#history.ended;
   }
 
   async log(): Promise<readonly LogLine[]> {
@@ -130,7 +112,7 @@ export class DockerRun implements ContainerRun {
       if (!isNotFound(error)) throw error;
       return this.#refuse("image", `image ${this.spec.image} is not on the engine, and is not pulled`);
     }
-    this.#history.add({ kind: "starting", sinceMs: systemClock.now() });
+    this.add({ kind: "starting", sinceMs: systemClock.now() });
     const path = "/containers/create";
     const query = { name: this.#place.containerName };
     const created = await this.#engine.json({ method: "POST", path, query, body: this.#body() }, signal);
@@ -138,7 +120,7 @@ export class DockerRun implements ContainerRun {
     this.#id = id;
     if (this.#stopGraceMs !== undefined) return this.#refuse("start", "the container was stopped before it started");
     await this.#engine.json({ method: "POST", path: `/containers/${id}/start` }, signal);
-    this.#history.add({ kind: "running", startedAtMs: systemClock.now() });
+    this.add({ kind: "running", startedAtMs: systemClock.now() });
     // The wait has no deadline, as a stream has none.
     const waiting = await this.#engine.stream({ method: "POST", path: `/containers/${id}/wait` }, signal);
     if (this.#stopGraceMs !== undefined) void this.stop(this.#stopGraceMs);
@@ -155,10 +137,10 @@ export class DockerRun implements ContainerRun {
       isOutOfMemory: false,
     } as const;
     const answer = await this.#engine.json({ method: "GET", path: `/containers/${id}/json` }, this.#over.signal).catch(ignoreMissing);
-    if (answer === undefined) return this.#history.add(removed);
+    if (answer === undefined) return this.add(removed);
     const { ExitCode, OOMKilled, StartedAt, FinishedAt } = inspectedSchema.parse(answer).State;
     const [startedAtMs, endedAtMs] = [Date.parse(StartedAt), Date.parse(FinishedAt)];
-    this.#history.add({ kind: "exited", exitCode: ExitCode, startedAtMs, endedAtMs, isOutOfMemory: OOMKilled });
+    this.add({ kind: "exited", exitCode: ExitCode, startedAtMs, endedAtMs, isOutOfMemory: OOMKilled });
   }
 
   #body(): object {
@@ -189,7 +171,7 @@ export class DockerRun implements ContainerRun {
   }
 
   #refuse(why: "image" | "start", message: string): void {
-    this.#history.add({ kind: "refused", why, message, endedAtMs: systemClock.now() });
+    this.add({ kind: "refused", why, message, endedAtMs: systemClock.now() });
   }
 
   #running(): string {

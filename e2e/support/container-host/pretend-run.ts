@@ -1,9 +1,9 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { ConflictError } from "@virtual-kubelet/errdefs";
 import { duplexPair } from "node:stream";
-import type { ContainerRun, HostSession, HostTerminalSize, LogLine, RunEnd, RunSpec, RunState, RunUsage } from "./container-host.ts";
+import type { ContainerRun, HostSession, HostTerminalSize, LogLine, RunSpec, RunUsage } from "./container-host.ts";
 import { hasEnded } from "./container-host.ts";
-import { RunHistory } from "./run-history.ts";
+import { HostRun } from "./host-run.ts";
 import type { RunScript } from "./run-script.ts";
 
 /** Exit code after SIGKILL. */
@@ -12,37 +12,18 @@ const unknownCommandCode = 127;
 const defaultUsage = { cpuNanosecondsPerSecond: 10_000_000, memoryBytes: 8 * 1024 * 1024 };
 
 /** A run that only goes through the states of its script. */
-export class PretendRun implements ContainerRun {
-  readonly spec: RunSpec;
+export class PretendRun extends HostRun implements ContainerRun {
   readonly #script: RunScript;
   readonly #clock: Clock;
-  readonly #history: RunHistory;
   readonly #sessions = new Set<HostSession>();
   #timer: Disposable | undefined;
   #stop: { readonly dueMs: number; readonly timer: Disposable } | undefined;
 
   constructor(spec: RunSpec, script: RunScript, clock: Clock) {
-    this.spec = spec;
+    super(spec, { kind: "pulling", sinceMs: clock.now() });
     this.#script = script;
     this.#clock = clock;
-    this.#history = new RunHistory({ kind: "pulling", sinceMs: clock.now() });
     this.#after(script.pullMs ?? 0, () => this.#pulled());
-  }
-
-  get state(): RunState {
-    return this.#history.last;
-  }
-
-  get history(): readonly RunState[] {
-    return this.#history.states;
-  }
-
-  get started(): Promise<void> {
-    return this.#history.started;
-  }
-
-  get ended(): Promise<RunEnd> {
-    return this.#history.ended;
   }
 
   async log(): Promise<readonly LogLine[]> {
@@ -104,14 +85,14 @@ export class PretendRun implements ContainerRun {
   #pulled(): void {
     const { refused, startMs = 0 } = this.#script;
     if (refused?.why === "image") return this.#refuse("image", refused.message);
-    this.#history.add({ kind: "starting", sinceMs: this.#clock.now() });
+    this.add({ kind: "starting", sinceMs: this.#clock.now() });
     this.#after(startMs, () => this.#start());
   }
 
   #start(): void {
     const { refused, exit } = this.#script;
     if (refused) return this.#refuse(refused.why, refused.message);
-    this.#history.add({ kind: "running", startedAtMs: this.#clock.now() });
+    this.add({ kind: "running", startedAtMs: this.#clock.now() });
     if (exit) this.#after(exit.afterMs, () => this.#exit(exit.exitCode, exit.isOutOfMemory));
   }
 
@@ -131,12 +112,12 @@ export class PretendRun implements ContainerRun {
     const startedAtMs = this.#startedAtMs();
     if (startedAtMs === undefined) return this.#refuse("start", `the container ended with ${exitCode} before it started`);
     this.#freeTimers();
-    this.#history.add({ kind: "exited", exitCode, startedAtMs, endedAtMs: this.#clock.now(), isOutOfMemory });
+    this.add({ kind: "exited", exitCode, startedAtMs, endedAtMs: this.#clock.now(), isOutOfMemory });
   }
 
   #refuse(why: "image" | "start", message: string): void {
     this.#freeTimers();
-    this.#history.add({ kind: "refused", why, message, endedAtMs: this.#clock.now() });
+    this.add({ kind: "refused", why, message, endedAtMs: this.#clock.now() });
   }
 
   #freeTimers(): void {
@@ -145,7 +126,7 @@ export class PretendRun implements ContainerRun {
   }
 
   #startedAtMs(): number | undefined {
-    const running = this.#history.states.find(({ kind }) => kind === "running");
+    const running = this.history.find(({ kind }) => kind === "running");
     return running?.kind === "running" ? running.startedAtMs : undefined;
   }
 

@@ -12,34 +12,30 @@ import type {
   HostSession,
   HostTerminalSize,
   LogLine,
-  RunEnd,
   RunSpec,
-  RunState,
   RunUsage,
 } from "./container-host.ts";
 import { pairStreams } from "./pair-streams.ts";
 import { nanoTime } from "./pretend-run.ts";
-import { RunHistory } from "./run-history.ts";
+import { HostRun } from "./host-run.ts";
 
 /** A run as a process of this machine. Images are ignored: the entry point and command are programs of the machine. */
-class ProcessRun implements ContainerRun {
-  readonly spec: RunSpec;
+class ProcessRun extends HostRun implements ContainerRun {
   readonly #process: ContainerProcess;
-  readonly #history: RunHistory;
 
   constructor(spec: RunSpec, group: GroupSpec, reaper: Reaper) {
-    this.spec = spec;
     const { entrypoint = [], command = [], environment = {}, hasInput = false, mounts = [] } = spec;
     const files = mounts.flatMap(({ volume, path }) =>
       (group.volumes?.[volume] ?? []).map((file) => ({ path: `${path}/${file.path}`, content: file.content })),
     );
-    this.#process = new ContainerProcess({ command: [...entrypoint, ...command], env: environment, files, hasInput }, reaper);
-    const { startedMs: startedAtMs } = this.#process;
-    this.#history = new RunHistory({ kind: "pulling", sinceMs: startedAtMs });
-    this.#history.add({ kind: "starting", sinceMs: startedAtMs });
-    this.#history.add({ kind: "running", startedAtMs });
+    const process = new ContainerProcess({ command: [...entrypoint, ...command], env: environment, files, hasInput }, reaper);
+    const { startedMs: startedAtMs } = process;
+    super(spec, { kind: "pulling", sinceMs: startedAtMs });
+    this.#process = process;
+    this.add({ kind: "starting", sinceMs: startedAtMs });
+    this.add({ kind: "running", startedAtMs });
     void this.#process.exited.then((exitCode) =>
-      this.#history.add({
+      this.add({
         kind: "exited",
         exitCode,
         startedAtMs,
@@ -47,22 +43,6 @@ class ProcessRun implements ContainerRun {
         isOutOfMemory: false,
       }),
     );
-  }
-
-  get state(): RunState {
-    return this.#history.last;
-  }
-
-  get history(): readonly RunState[] {
-    return this.#history.states;
-  }
-
-  get started(): Promise<void> {
-    return this.#history.started;
-  }
-
-  get ended(): Promise<RunEnd> {
-    return this.#history.ended;
   }
 
   async log(): Promise<readonly LogLine[]> {
