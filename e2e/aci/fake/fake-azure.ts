@@ -3,7 +3,7 @@ import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { text as readText } from "node:stream/consumers";
 import type { ContainerHost } from "../../support/container-host/container-host.ts";
 import { ArmError } from "./arm-error.ts";
 import { parseArmPath, type ArmAnswer, type ArmRequest } from "./arm-request.ts";
@@ -72,6 +72,8 @@ export class FakeAzure implements AsyncDisposable {
   readonly calls: SeenCall[] = [];
   /** Ports of clients whose requests wait for the clock or are never answered. */
   readonly heldPorts: Set<number> = new Set<number>();
+  /** Bytes in which bodies of answers are sent, so that lines and characters are split. Default: in one piece. */
+  chunkBytes: number | undefined;
   /** All connections are dropped. */
   isAway = false;
   readonly #cleanup = new AsyncDisposableStack();
@@ -126,6 +128,8 @@ export class FakeAzure implements AsyncDisposable {
     });
     this.#caCertificate = authority.certificate;
     const server = createServer({ cert: certificate, key }, (request, response) => void this.#serve(request, response));
+    // A connection that is closed while the next request is on its way would be a fault of its own.
+    server.keepAliveTimeout = 0;
     server.on("upgrade", (request, socket, head) => {
       if (this.isAway) socket.destroy();
       else this.sockets.upgrade(request, socket, head);
@@ -221,7 +225,7 @@ export class FakeAzure implements AsyncDisposable {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", this.#base);
-    const raw = await text(request);
+    const raw = await readText(request);
     const [, group] = /^\/([^/]+)\/v1\/stats$/.exec(url.pathname) ?? [];
     if (group !== undefined && !this.isAway) {
       response.end(JSON.stringify(await realtimeMetrics(this.instances.group(group), this.clock)));
@@ -248,7 +252,13 @@ export class FakeAzure implements AsyncDisposable {
     const { status, headers = {}, body } = answer;
     const date = new Date(this.clock.now()).toUTCString();
     response.writeHead(status, { date, ...(body !== undefined && { "content-type": "application/json; charset=utf-8" }), ...headers });
-    response.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
+    const text = Buffer.from(body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body));
+    const size = this.chunkBytes ?? Math.max(1, text.length);
+    for (let at = 0; at < text.length; at += size) {
+      response.write(text.subarray(at, at + size));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
   }
 }
 

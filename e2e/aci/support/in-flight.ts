@@ -1,10 +1,14 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
+import process from "node:process";
 
 /** Turns of the event loop without a request, after which whoever has sent the last one is taken to be done with its answer. */
 const quietTurns = 8;
 
-/** Watches the HTTP requests of this process to one server, so that virtual time waits for their answers. */
+/** Node.js' names of reading and closing a file. */
+const fileWork: ReadonlySet<string> = new Set(["FSReqPromise", "CloseReq"]);
+
+/** Watches the HTTP requests of this process to one server, and its reads of files, so that virtual time waits for them. */
 export class InFlight implements Disposable {
   readonly #requests = new Set<ClientRequest>();
   readonly #note: (message: unknown) => void;
@@ -25,7 +29,7 @@ export class InFlight implements Disposable {
     subscribe("http.client.request.start", this.#note);
   }
 
-  /** Resolves when no request waits for an answer, and nothing follows the last answer at once. */
+  /** Resolves when no request waits for an answer and no file is read, and nothing follows the last answer at once. */
   async settled(): Promise<void> {
     for (let quiet = 0; quiet < quietTurns; quiet = this.#isBusy() ? 0 : quiet + 1) await turn();
   }
@@ -35,6 +39,8 @@ export class InFlight implements Disposable {
   }
 
   #isBusy(): boolean {
+    // The secret of a sign-in comes from a file.
+    if (process.getActiveResourcesInfo().some((name) => fileWork.has(name))) return true;
     return [...this.#requests].some(({ socket }) => !this.#isHeld(socket?.localPort ?? 0));
   }
 }

@@ -1,6 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { PodEvent, ProviderHost } from "@virtual-kubelet/core";
 import { writeTags, type PodIdentity } from "@virtual-kubelet/remote-pods";
+import { inspect } from "node:util";
 import { expect, test, vi } from "vitest";
 import { ArmClient } from "./azure/arm-client.ts";
 import { ContainerGroups } from "./azure/container-groups.ts";
@@ -121,6 +122,29 @@ test("a request without an answer ends after a minute on the injected clock, and
     code: "VK_DEADLINE_EXCEEDED",
     message: "list the container groups of pods: Azure did not answer within 60 s",
   });
+});
+
+test("readiness is judged by Azure's clock, whatever the node's says", async () => {
+  const failed = { name: "Unhealthy", message: "Readiness probe failed", type: "Warning", count: 1, lastTimestamp: "2026-11-21T10:09:58Z" };
+  const instanceView = { currentState: { state: "Running", startTime: "2026-11-21T10:00:00Z" }, events: [failed] };
+  const properties = { readinessProbe: { periodSeconds: 5 }, instanceView };
+  const group = groupAnswer({ provisioningState: "Succeeded", containers: [{ name: "main", properties }] });
+  await using azure = await start(() => ({ headers: { date: "Sat, 21 Nov 2026 10:10:00 GMT" }, body: group }));
+  const [found] = (await azure.backend.describe([name], live)).found;
+  const context = { identity, pod: undefined, memory: undefined, isEnding: false };
+  const isReady = (nowMs: number): boolean | undefined =>
+    found && azure.backend.observe(found.remote, { ...context, nowMs }).status.containerStatuses?.[0]?.ready;
+
+  expect([isReady(azure.clock.now()), isReady(azure.clock.now() + 30_000)]).toEqual([false, true]);
+});
+
+test("an error of the connection holds neither the token nor the request", async () => {
+  await using azure = await start(() => "never");
+  await azure.server[Symbol.asyncDispose]();
+  const error: unknown = await azure.backend.list(live).catch((caught: unknown) => caught);
+
+  expect(error).toMatchObject({ code: "VK_UNAVAILABLE", cause: expect.objectContaining({ code: "ECONNREFUSED" }) });
+  expect(inspect(error, { depth: Infinity, showHidden: true })).not.toMatch(/token-0|authorization/i);
 });
 
 test("a refused token is renewed once", async () => {

@@ -72,7 +72,8 @@ export const limits: BackendLimits = {
     delete: [perWindow(300, hourMs), perWindow(100, fiveMinutesMs), { burst: 200, perSecond: 10 }],
     monitor: [perWindow(12_000, hourMs)],
   },
-  describeBatch: 8,
+  // Azure describes one group a request.
+  describeBatch: 1,
   idempotency: "name",
   visibleAfterMs: 10_000,
 };
@@ -121,7 +122,8 @@ export class AciBackend implements RemoteBackend<GroupRequest, ContainerGroup> {
   }
 
   observe(remote: ContainerGroup, context: ObserveContext<undefined>): Observation {
-    return observeGroup(remote, context);
+    // Azure's times are compared with Azure's clock.
+    return observeGroup(remote, { ...context, nowMs: context.nowMs + this.#options.arm.aheadMs });
   }
 
   idOf(identity: PodIdentity): string {
@@ -261,7 +263,7 @@ export class AciBackend implements RemoteBackend<GroupRequest, ContainerGroup> {
 
   #relayEvents(remote: ContainerGroup): void {
     const identity = this.identityOf(remote);
-    if (identity.kind === "pod") this.#events.relay(identity.identity.ref, remote);
+    if (identity.kind === "pod") this.#events.relay(identity.identity.ref, remote, this.#options.arm.aheadMs);
   }
 }
 

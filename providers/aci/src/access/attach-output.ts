@@ -1,5 +1,6 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import type { AttachIO } from "@virtual-kubelet/core";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { writeTo } from "./client-streams.ts";
 import type { OpenSocket } from "./web-socket.ts";
 
@@ -10,9 +11,13 @@ export interface AttachOptions {
   readonly openSocket: OpenSocket;
 }
 
-/** Copies a container's output to a client until Azure closes the stream. Azure offers no input. @throws UnavailableError; `signal.reason` */
+/**
+ * Copies a container's output to a client until Azure closes the stream. Azure offers no input.
+ *
+ * @throws UnavailableError, also if the connection breaks; `signal.reason`
+ */
 export async function attachToOutput(url: string, { password, io, openSocket }: AttachOptions, signal: AbortSignal): Promise<void> {
-  const stream = await openSocket(url, { header: password }, signal);
+  const { stream, isBroken } = await openSocket(url, { header: password }, signal);
   try {
     const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     for (;;) {
@@ -21,6 +26,7 @@ export async function attachToOutput(url: string, { password, io, openSocket }: 
         chunks.next().catch((): IteratorResult<Buffer> => ({ done: true, value: undefined })),
         signal,
       );
+      if (done && isBroken()) throw new UnavailableError("attach to a container: the connection to Azure broke");
       if (done) return;
       await writeTo(io.stdout ?? io.stderr, value, signal);
     }

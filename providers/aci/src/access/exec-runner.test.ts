@@ -41,7 +41,8 @@ function runner(options: Partial<ExecRunnerOptions> = {}): { runner: ExecRunner;
     const child = spawn(command, [], { env: { PATH: `${folder}:/usr/bin:/bin` }, stdio: ["pipe", "pipe", "ignore"], detached: true });
     child.on("error", () => child.stdout.destroy());
     child.stdin.on("error", () => {});
-    return Duplex.from({ readable: child.stdout, writable: child.stdin }).on("error", () => {});
+    const stream = Duplex.from({ readable: child.stdout, writable: child.stdin }).on("error", () => {});
+    return { stream, isBroken: () => false };
   };
   const own = new ExecRunner({ groups, openSocket, clock: systemClock, random: new SeededRandom(1), logger, mode: "shell", ...options });
   return { runner: own, recorded };
@@ -104,7 +105,7 @@ test("a command on a terminal has an exit code, too", async () => {
 });
 
 test("an image without a shell is told, with the setting that helps", async () => {
-  const openSocket: ExecRunnerOptions["openSocket"] = async () => new PassThrough().end("exec failed");
+  const openSocket: ExecRunnerOptions["openSocket"] = async () => ({ stream: new PassThrough().end("exec failed"), isBroken: () => false });
 
   await expect(runner({ openSocket }).runner.run({ place, command: ["ls"], io: ioOf().io }, live)).rejects.toMatchObject({
     code: "VK_UNSUPPORTED",
@@ -116,13 +117,24 @@ test("a stream that closes before the command has ended leaves its exit code unk
   const nonce = `vk-${new SeededRandom(1).uuid()}-`;
   const openSocket: ExecRunnerOptions["openSocket"] = async () => {
     const socket = Duplex.from({ readable: Readable.from([Buffer.from(`${nonce}^7\nhalf`)]), writable: new PassThrough().resume() });
-    return socket.on("error", () => {});
+    return { stream: socket.on("error", () => {}), isBroken: () => false };
   };
   const { io, text } = ioOf();
 
   await expect(runner({ openSocket }).runner.run({ place, command: ["ls"], io }, live)).rejects.toMatchObject({
     code: "VK_UNAVAILABLE",
     message: expect.stringContaining("its exit code is unknown"),
+  });
+  expect(text.out).toBe("half");
+});
+
+test("a direct command whose connection breaks is not said to have succeeded", async () => {
+  const openSocket: ExecRunnerOptions["openSocket"] = async () => ({ stream: new PassThrough().end("half"), isBroken: () => true });
+  const { io, text } = ioOf();
+
+  await expect(runner({ openSocket, mode: "direct" }).runner.run({ place, command: ["ls"], io }, live)).rejects.toMatchObject({
+    code: "VK_UNAVAILABLE",
+    message: expect.stringContaining("the connection to Azure broke"),
   });
   expect(text.out).toBe("half");
 });

@@ -6,7 +6,7 @@ import type { ContainerGroups, GroupPlace } from "../azure/container-groups.ts";
 import { chunksOf, writeTo } from "./client-streams.ts";
 import { endOfInput, firstLine, inputFrames, killLine, pipedScript, shell, terminalScript } from "./exec-script.ts";
 import { MarkedOutput, type Piece } from "./marked-output.ts";
-import type { OpenSocket } from "./web-socket.ts";
+import type { OpenSocket, SocketStream } from "./web-socket.ts";
 
 /** Maximum wait for a terminal's first size; later sizes cannot be passed on. */
 const firstSizeMs = 300;
@@ -62,7 +62,7 @@ export class ExecRunner implements AsyncDisposable {
     const { random } = this.#options;
     const nonce = `vk-${random.uuid()}-`;
     const script = io.tty ? terminalScript({ nonce, command }) : pipedScript({ nonce, command }, { stdin: io.stdin !== undefined });
-    const stream = await this.#open(place, shell, await this.#sizeOf(io, signal), signal);
+    const { stream } = await this.#open(place, shell, await this.#sizeOf(io, signal), signal);
     const pieces = readPieces(stream, nonce);
     const over = new AbortController();
     const inputs = AbortSignal.any([signal, over.signal]);
@@ -148,7 +148,7 @@ export class ExecRunner implements AsyncDisposable {
       throw new InvalidInputError(
         "run a command: with exec: direct, words are passed on joined by spaces, so that none may have spaces or quotes",
       );
-    const stream = await this.#open(place, command.join(" "), await this.#sizeOf(io, signal), signal);
+    const { stream, isBroken } = await this.#open(place, command.join(" "), await this.#sizeOf(io, signal), signal);
     const over = new AbortController();
     feed(stream, { ...io, tty: true }, AbortSignal.any([signal, over.signal])).catch(() => {});
     try {
@@ -158,6 +158,7 @@ export class ExecRunner implements AsyncDisposable {
           chunks.next().catch((): IteratorResult<Buffer> => ({ done: true, value: undefined })),
           signal,
         );
+        if (done && isBroken()) throw new UnavailableError("run a command: the connection to Azure broke before the command had ended");
         if (done) return { exitCode: 0 };
         await writeTo(io.stdout ?? io.stderr, value, signal);
       }
@@ -167,7 +168,7 @@ export class ExecRunner implements AsyncDisposable {
     }
   }
 
-  async #open(place: ExecRequest["place"], command: string, { width, height }: TerminalSize, signal: AbortSignal): Promise<Duplex> {
+  async #open(place: ExecRequest["place"], command: string, { width, height }: TerminalSize, signal: AbortSignal): Promise<SocketStream> {
     const { groups, openSocket } = this.#options;
     const { webSocketUri, password } = await groups.exec({ ...place, command, size: { rows: height, cols: width } }, signal);
     return openSocket(webSocketUri, { message: password }, signal);
@@ -193,7 +194,7 @@ export class ExecRunner implements AsyncDisposable {
     const late = new AbortController();
     using _timer = clock.setTimer(killMs, () => late.abort(new Error("it took too long")));
     try {
-      const stream = await this.#open(place, shell, defaultSize, late.signal);
+      const { stream } = await this.#open(place, shell, defaultSize, late.signal);
       await writeTo(stream, killLine(pid), late.signal);
       await untilAborted(ended(stream), late.signal).finally(() => stream.destroy());
     } catch (err) {

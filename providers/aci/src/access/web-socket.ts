@@ -11,8 +11,18 @@ type SocketPassword =
   /** As the header Authorization: attached output. */
   | { readonly header: string };
 
-/** Opens a WebSocket as a stream of bytes, whose writes are binary messages. @throws UnavailableError; `signal.reason` */
-export type OpenSocket = (url: string, password: SocketPassword, signal: AbortSignal) => Promise<Duplex>;
+/** A WebSocket as a stream of bytes, whose writes are binary messages. */
+export interface SocketStream {
+  readonly stream: Duplex;
+  /** Whether the connection has ended without a close frame, so that output may be missing. */
+  isBroken(): boolean;
+}
+
+/** Opens a WebSocket. @throws UnavailableError; `signal.reason` */
+export type OpenSocket = (url: string, password: SocketPassword, signal: AbortSignal) => Promise<SocketStream>;
+
+/** Close code of a connection without a close frame. Source: RFC 6455, section 7.4.1. */
+const noCloseFrame = 1006;
 
 /**
  * Returns a function that opens WebSockets.
@@ -41,11 +51,15 @@ export function socketOpener(ca?: readonly string[]): OpenSocket {
     signal.addEventListener("abort", onAbort, { once: true });
     socket.once("open", () => opened.resolve());
     socket.once("error", (error) => fail(messageOf(error)));
-    socket.once("close", () => fail("Azure closed the connection"));
+    let isBroken = false;
+    socket.once("close", (code) => {
+      isBroken = code === noCloseFrame;
+      fail("Azure closed the connection");
+    });
     try {
       await opened.promise;
       if ("message" in password) socket.send(password.message);
-      return stream;
+      return { stream, isBroken: () => isBroken };
     } finally {
       signal.removeEventListener("abort", onAbort);
     }

@@ -57,6 +57,7 @@ export class ArmClient implements Disposable {
   readonly #client: Client;
   readonly #connections: Connections;
   readonly #options: ArmClientOptions;
+  #aheadMs = 0;
 
   constructor(options: ArmClientOptions) {
     const { endpoint, authorities, userAgent } = options;
@@ -70,6 +71,11 @@ export class ArmClient implements Disposable {
     };
     this.#options = options;
     this.#client = getClient(endpoint, clientOptions);
+  }
+
+  /** Milliseconds by which Azure's clock was ahead of the node's at the last answer; negative if it was behind. */
+  get aheadMs(): number {
+    return this.#aheadMs;
   }
 
   /**
@@ -150,18 +156,26 @@ export class ArmClient implements Disposable {
         headers: { ...headers, authorization: `Bearer ${token}` },
         ...(body !== undefined && { body, contentType: "application/json" }),
       });
+      const { date, "retry-after": retryAfter } = response.headers;
+      const dateMs = Date.parse(date ?? "");
+      if (!Number.isNaN(dateMs)) this.#aheadMs = dateMs - this.#options.clock.now();
       return {
         status: Number(response.status),
         body: response.body,
-        retryAfterMs: retryAfterOf(response.headers["retry-after"], response.headers["date"]),
+        retryAfterMs: retryAfterOf(retryAfter, date),
       };
     } catch (error) {
       signal.throwIfAborted();
-      if (late.signal.aborted)
-        throw new DeadlineExceededError(`${attempted}: Azure did not answer within ${timeoutMs / 1000} s`, { cause: error });
-      throw new UnavailableError(`${attempted}: cannot reach ${this.#options.endpoint}: ${messageOf(error)}`, { cause: error });
+      if (late.signal.aborted) throw new DeadlineExceededError(`${attempted}: Azure did not answer within ${timeoutMs / 1000} s`);
+      throw new UnavailableError(`${attempted}: cannot reach ${this.#options.endpoint}: ${messageOf(error)}`, { cause: causeOf(error) });
     }
   }
+}
+
+/** The library's errors hold the request, with its token and the pod's secrets, which no log may show. */
+function causeOf(error: unknown): Error {
+  const { code } = (typeof error === "object" && error !== null ? error : {}) as { readonly code?: unknown };
+  return Object.assign(new Error(messageOf(error)), typeof code === "string" && { code });
 }
 
 const pageSchema = z.looseObject({ value: z.array(z.unknown()), nextLink: z.string().nullish() });

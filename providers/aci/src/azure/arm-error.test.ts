@@ -47,6 +47,16 @@ test("Retry-After is kept for those who wait", () => {
   expect(armError({ ...answer(409, "ContainerGroupQuotaReached"), retryAfterMs: 60_000 }, "x")).toMatchObject({ retryAfterMs: 60_000 });
 });
 
+test.for([
+  ["as a part of a JSON text", JSON.stringify({ secureValue: 'say "hunter22"\n' })],
+  ["in base64", `file: ${Buffer.from('say "hunter22"\n').toString("base64")}`],
+] as const)("a secret that Azure quotes %s is not shown", ([, quoted]) => {
+  const { message } = armError(answer(400, "InvalidRequestContent", `unexpected value ${quoted}`), "x", ['say "hunter22"\n']);
+
+  expect(message).toContain("[redacted]");
+  expect(message).not.toMatch(/hunter22|aHVudGVyMjI|c2F5IC/);
+});
+
 test("a secret that Azure quotes is not shown", () => {
   const error = armError(answer(400, "InvalidRequestContent", "unexpected value 'hunter22'"), "x", ["hunter22", "a"]);
 

@@ -119,5 +119,12 @@ function readError(body: unknown): { readonly code?: string | undefined; readonl
 
 /** Replaces secrets, because Azure may quote a part of the request. Short values are left, as they would blot out common words. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => (secret.length < 6 ? rest : rest.replaceAll(secret, "[redacted]")), text);
+  const spellings = secrets.flatMap((secret) => (secret.length < 6 ? [] : spellingsOf(secret)));
+  // A longer one first, because it may contain a shorter one.
+  return spellings.toSorted((a, b) => b.length - a.length).reduce((rest, spelling) => rest.replaceAll(spelling, "[redacted]"), text);
+}
+
+/** A secret as it is, as a part of a JSON text, and in base64. */
+function spellingsOf(secret: string): readonly string[] {
+  return [secret, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString("base64")];
 }

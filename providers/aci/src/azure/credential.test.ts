@@ -1,3 +1,4 @@
+import type { AccessToken } from "@azure/identity";
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -62,12 +63,37 @@ test("after a refusal the credentials are read again, once for each token", asyn
 
 test("a refused credential and an unreachable sign-in are different errors", async () => {
   const refused = Object.assign(new Error("AADSTS7000215: Invalid client secret"), { name: "AuthenticationError", statusCode: 401 });
-  const { options } = identity([refused, new Error("getaddrinfo ENOTFOUND")]);
+  const wrapped = (message: string): Error => Object.assign(new Error(message), { name: "AuthenticationRequiredError" });
+  const { options } = identity([
+    refused,
+    wrapped("invalid_client: Error(s): 7000215 - Description: AADSTS7000215: Invalid client secret provided."),
+    wrapped("network_error: Network request failed"),
+    new Error("getaddrinfo ENOTFOUND"),
+  ]);
   const tokens = createTokenSource(options);
 
   await expect(tokens.token(live)).rejects.toMatchObject({ code: "VK_UNAUTHORIZED", message: expect.stringContaining("managedIdentity") });
+  await expect(tokens.token(live)).rejects.toMatchObject({ code: "VK_UNAUTHORIZED" });
   await expect(tokens.token(live)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
-  expect(await tokens.token(live)).toBe("token-3");
+  await expect(tokens.token(live)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+  expect(await tokens.token(live)).toBe("token-5");
+});
+
+test("a sign-in without an answer ends after a minute, and the next one is tried", async () => {
+  const clock = new VirtualClock();
+  let calls = 0;
+  const getToken = (): Promise<AccessToken> =>
+    ++calls === 1 ? new Promise(() => {}) : Promise.resolve({ token: "second", expiresOnTimestamp: clock.now() + 3_600_000 });
+  const tokens = createTokenSource({
+    settings: settingsOf({ credential: "azureCli" }),
+    clock,
+    createCredential: async () => ({ getToken }),
+  });
+  const first = tokens.token(live).catch((error: unknown) => error);
+  await clock.advance(60_000);
+
+  expect(await first).toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringContaining("did not answer within 60 s") });
+  expect(await tokens.token(live)).toBe("second");
 });
 
 test("a token file is read for each request, so that somebody else can renew it", async () => {

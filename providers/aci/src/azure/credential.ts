@@ -2,6 +2,7 @@ import type { AccessToken, TokenCredential } from "@azure/identity";
 import type { Clock } from "@virtual-kubelet/clock";
 import { SingleFlight } from "@virtual-kubelet/async";
 import {
+  DeadlineExceededError,
   InvalidInputError,
   isInvalidInput,
   isUnauthorized,
@@ -16,6 +17,8 @@ import { Connections } from "./connections.ts";
 
 /** Time before its expiry from which a token is not used any more. */
 const marginMs = 120_000;
+/** Maximum time of a sign-in. */
+const signInTimeoutMs = 60_000;
 
 /** Time within which the endpoint of managed identities has to answer. Outside Azure nobody does, and the library would try on for a minute. */
 const identityTimeoutMs = 8_000;
@@ -170,10 +173,11 @@ class IdentityTokens implements TokenSource, Disposable {
   async #ask(credential: TokenCredential): Promise<AccessToken | null> {
     const { settings, clock } = this.#options;
     const { scope } = settings.cloud;
-    if (this.#kind !== "managedIdentity") return credential.getToken(scope);
+    const isManaged = this.#kind === "managedIdentity";
     const stop = new AbortController();
-    const late = clock.sleep(identityTimeoutMs, stop.signal).then(() => {
-      throw new UnauthorizedError(`no managed identity answered within ${identityTimeoutMs / 1000} s`);
+    const late = clock.sleep(isManaged ? identityTimeoutMs : signInTimeoutMs, stop.signal).then(() => {
+      if (isManaged) throw new UnauthorizedError(`no managed identity answered within ${identityTimeoutMs / 1000} s`);
+      throw new DeadlineExceededError(`Microsoft Entra ID did not answer within ${signInTimeoutMs / 1000} s`);
     });
     const answer = credential.getToken(scope, { abortSignal: stop.signal });
     try {
@@ -186,8 +190,11 @@ class IdentityTokens implements TokenSource, Disposable {
   }
 }
 
+/** Messages of refusals. The library drops their status, and wraps all other failures alike. Source of the codes: RFC 6749, section 5.2. */
+const refusals = /^(invalid_client|invalid_grant|invalid_request|invalid_scope|unauthorized_client|unsupported_grant_type)\b/;
+
 /**
- * A refused credential is told by its status, and one that this machine does not have by its name; all else means that Microsoft Entra ID cannot
+ * A refused credential is told by its status or code, and one that this machine does not have by its name; all else means that Microsoft Entra ID cannot
  * be reached.
  *
  * @param isAutomatic - whether the kind was chosen because nothing else is configured
@@ -201,8 +208,9 @@ function signInError(error: unknown, kind: CredentialKind, isAutomatic: boolean)
       : "";
   const text = `sign in to Azure by ${kind}: ${messageOf(error)}${advice}`;
   if (name === "CredentialUnavailableError" || isUnauthorized(error)) return new UnauthorizedError(text, { cause: error });
-  const isRefused =
+  const isClientError =
     name === "AuthenticationError" && statusCode !== undefined && statusCode >= 400 && statusCode < 500 && statusCode !== 429;
+  const isRefused = isClientError || (name === "AuthenticationRequiredError" && refusals.test(messageOf(error)));
   return isRefused ? new UnauthorizedError(text, { cause: error }) : new UnavailableError(text, { cause: error });
 }
 

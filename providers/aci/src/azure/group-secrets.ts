@@ -6,7 +6,11 @@ export function secretsOf({ properties }: ContainerGroupBody): readonly string[]
   const texts: readonly (string | undefined)[] = [
     ...containers.flatMap((container) => (container.properties.environmentVariables ?? []).map(({ secureValue }) => secureValue)),
     ...(properties.imageRegistryCredentials ?? []).map(({ password }) => password),
-    ...(properties.volumes ?? []).flatMap(({ azureFile, secret = {} }) => [azureFile?.storageAccountKey, ...Object.values(secret)]),
+    ...(properties.volumes ?? []).flatMap(({ azureFile, secret = {} }) => [
+      azureFile?.storageAccountKey,
+      // Files are base64 in the request, and text to those who read a message.
+      ...Object.values(secret).flatMap((content) => [content, Buffer.from(content, "base64").toString("utf8").trim()]),
+    ]),
     ...(properties.extensions ?? []).flatMap((extension) => Object.values(extension.properties.protectedSettings)),
     properties.diagnostics?.logAnalytics.workspaceKey,
   ];

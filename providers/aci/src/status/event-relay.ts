@@ -26,12 +26,13 @@ export class EventRelay {
     this.#created.add(uid);
   }
 
-  /** Records what is new in a group. */
-  relay(ref: PodRef, { properties }: ContainerGroup): void {
+  /** Records what is new in a group. @param aheadMs - milliseconds by which Azure's clock is ahead of the node's */
+  relay(ref: PodRef, { properties }: ContainerGroup, aheadMs = 0): void {
     const { instanceView, initContainers, containers } = properties;
-    for (const event of instanceView?.events ?? []) this.#relay(ref, event, undefined);
+    const sinceMs = this.#sinceMs + aheadMs;
+    for (const event of instanceView?.events ?? []) this.#relay(ref, event, { container: undefined, sinceMs });
     for (const { name, properties: own } of [...(initContainers ?? []), ...containers])
-      for (const event of own.instanceView?.events ?? []) this.#relay(ref, event, name);
+      for (const event of own.instanceView?.events ?? []) this.#relay(ref, event, { container: name, sinceMs });
   }
 
   /** Removes what is kept of a pod that is gone. */
@@ -40,12 +41,16 @@ export class EventRelay {
     this.#created.delete(uid);
   }
 
-  #relay(ref: PodRef, event: GroupEvent, container: string | undefined): void {
+  #relay(
+    ref: PodRef,
+    event: GroupEvent,
+    { container, sinceMs }: { readonly container: string | undefined; readonly sinceMs: number },
+  ): void {
     const { name, message, type, count, firstTimestamp, lastTimestamp } = event;
     // A reason is one word in CamelCase.
     if (!name || !/^[A-Z][A-Za-z]{0,127}$/.test(name)) return;
     const lastMs = Date.parse(lastTimestamp ?? firstTimestamp ?? "");
-    if (Number.isNaN(lastMs) || (lastMs < this.#sinceMs && !this.#created.has(ref.uid))) return;
+    if (Number.isNaN(lastMs) || (lastMs < sinceMs && !this.#created.has(ref.uid))) return;
     const recorded = this.#recorded.get(ref.uid) ?? new Map<string, number>();
     this.#recorded.set(ref.uid, recorded);
     const key = JSON.stringify([container, name, firstTimestamp, message]);

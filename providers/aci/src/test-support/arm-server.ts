@@ -17,6 +17,9 @@ export interface ServerAnswer {
   readonly body?: unknown;
 }
 
+/** Time of the server's clock, which is that of the tests' nodes. */
+const date = "Sat, 21 Nov 2026 10:00:00 GMT";
+
 /** A server on the loopback interface, which answers as it is told. */
 export interface ArmServer extends AsyncDisposable {
   readonly address: string;
@@ -33,7 +36,7 @@ export async function startArmServer(answer: (request: SeenRequest) => ServerAns
       const answered = answer(request);
       if (answered === "never") return;
       const { status = 200, headers = {}, body: content } = answered;
-      outgoing.writeHead(status, { "content-type": "application/json", ...headers });
+      outgoing.writeHead(status, { date, "content-type": "application/json", ...headers });
       outgoing.end(content === undefined ? "" : JSON.stringify(content));
     });
   });
