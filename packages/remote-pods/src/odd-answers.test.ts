@@ -216,3 +216,25 @@ test("a back end that throttles its pings answers, one that refuses the credenti
   expect(node.provider.pingToleranceMs).toBe(40_000);
   await node.stop();
 });
+
+test.each([{}, { remote: false }, { identity: false, remote: false }])(
+  "restarts of earlier objects are counted on after a restart of the program (lists: %j)",
+  async (lists) => {
+    const { clock, node } = await started({
+      lists,
+      lifeOf: ({ attempt }) => ({ startsAfterMs: 10, exitCode: 1, runsAgain: true, ...(attempt < 2 && { endsAfterMs: 1_000 }) }),
+    });
+    node.add("uid-0");
+    await clock.advance(120_000);
+    const counted = { status: { containerStatuses: [{ restartCount: 2, lastState: { terminated: { exitCode: 1 } } }] } };
+    expect(node.reports.get("uid-0")).toMatchObject(counted);
+
+    await node.stop();
+    node.reports.clear();
+    node.start();
+    await clock.advance(60_000);
+
+    expect(node.reports.get("uid-0")).toMatchObject(counted);
+    await node.stop();
+  },
+);

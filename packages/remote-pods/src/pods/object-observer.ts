@@ -166,6 +166,7 @@ export class ObjectObserver<Request, Remote, Memory> {
     const pod = this.#podOf(identity.ref);
     const observation = (remote === undefined ? undefined : this.#observe(id, remote, identity, { pod, known })) ?? known?.observation;
     const { containerStatuses = [], initContainerStatuses = [] } = observation?.status ?? {};
+    const hasRuns = known !== undefined && (known.observation !== undefined || known.earlier.size > 0);
     return {
       id,
       identity,
@@ -174,7 +175,7 @@ export class ObjectObserver<Request, Remote, Memory> {
       createdAt: observation?.createdAt ?? known?.createdAt ?? listedAt,
       remote: remote ?? known?.remote,
       observation,
-      earlier: known?.earlier ?? earlierRunsOf(pod, identity.attempt, [...initContainerStatuses, ...containerStatuses]),
+      earlier: hasRuns ? known.earlier : earlierRunsOf(pod, identity.attempt, [...initContainerStatuses, ...containerStatuses]),
     };
   }
 

@@ -136,7 +136,9 @@ function onSeen<Remote, Memory>(
 function joined<Remote, Memory>(known: KnownObject<Remote, Memory>, seen: KnownObject<Remote, Memory>): KnownObject<Remote, Memory> {
   if (known.id !== seen.id) return seen;
   const { observation = known.observation, remote = known.remote } = seen;
-  return { ...seen, observation, remote, sinceMs: known.sinceMs, isVisible: known.isVisible || seen.isVisible, earlier: known.earlier };
+  // Before its first description, the containers of an object are not known.
+  const earlier = known.earlier.size > 0 ? known.earlier : seen.earlier;
+  return { ...seen, observation, remote, sinceMs: known.sinceMs, isVisible: known.isVisible || seen.isVisible, earlier };
 }
 
 function settled<Remote, Memory>(
