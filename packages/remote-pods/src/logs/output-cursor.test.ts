@@ -223,3 +223,33 @@ test("output with times is returned exactly, whatever its lines and times repeat
     ),
   );
 });
+
+const hour = (text: string): string => `2026-01-01T01:00:00Z ${text}\n`;
+
+test("output goes on when the container's clock is set back, and after a line of the future", () => {
+  const start = hour("a");
+  expect(follow(new TimedCursor(start), [start + at(1, "b"), start + at(1, "b") + at(0, "b") + at(2, "c")])).toEqual([
+    at(1, "b"),
+    at(0, "b") + at(2, "c"),
+  ]);
+  const future = at(1, "a") + hour("future");
+  expect(follow(new TimedCursor(at(1, "a")), [future, future + at(2, "b"), future + at(2, "b") + at(3, "c")])).toEqual([
+    hour("future"),
+    at(2, "b"),
+    at(3, "c"),
+  ]);
+});
+
+test("the output of an instance on a machine whose clock is behind is returned, also when only its last lines are asked for", () => {
+  const restarted = { ...plain, hasRestarted: true };
+  expect(new TimedCursor(hour("a")).advance(at(1, "b"), restarted)).toBe(at(1, "b"));
+  const cursor = new TimedCursor(hour("a"));
+  expect(cursor.advance(at(2, "c"), { ...plain, isLimited: true })).toBeUndefined();
+  expect(cursor.advance(hour("a") + at(1, "b") + at(2, "c"), plain)).toBe(at(1, "b") + at(2, "c"));
+});
+
+test("a read that shows a much earlier state repeats no line", () => {
+  const all = at(1, "a") + at(20, "b") + at(40, "c") + at(59, "d");
+
+  expect(follow(new TimedCursor(all), [at(1, "a"), at(1, "a") + at(20, "b"), all, all + hour("e")])).toEqual(["", "", "", hour("e")]);
+});

@@ -12,14 +12,19 @@ interface TimedLine {
   readonly text: string;
 }
 
-/** Position in output whose lines begin with their times: lines are told apart by time and text, and equal ones are counted. */
+/**
+ * Position in output whose lines begin with their times: lines are told apart by time and text, and equal ones are counted. Lines after the last
+ * one that the previous snapshot also had are new whatever their times are, because clocks are set back, and differ between machines.
+ */
 export class TimedCursor implements OutputCursor {
   /** Time of the latest line. */
   #lastTime = "";
-  /** Lines before this time are not looked at. */
+  /** Lines before this time are not looked at, unless they are after the previous snapshot. */
   #floor = "";
   /** How often each line since the floor was returned, by {@link keyOf}. */
   #returned = new Map<string, number>();
+  /** Lines of the last snapshot that had new ones, by {@link keyOf}. */
+  #previous: ReadonlySet<string> = new Set();
   /** A returned line without its end. */
   #open: TimedLine | undefined;
   #seenLength: number;
@@ -29,6 +34,7 @@ export class TimedCursor implements OutputCursor {
     const lines = linesOf(withoutCutEnd(seen));
     this.#seenLength = seen.length;
     this.#moveTo(lines, countsOf(lines));
+    this.#previous = new Set(lines.map(keyOf));
     const [first] = lines;
     if (first && first.time > this.#floor) this.#floor = first.time;
     const last = lines.at(-1);
@@ -40,20 +46,34 @@ export class TimedCursor implements OutputCursor {
     const lines = linesOf(text);
     const first = lines.find(({ time }) => time !== "");
     if (first === undefined) return "";
-    const reachesBack = this.#lastTime === "" ? !context.isLimited : first.time <= this.#lastTime;
+    const end = this.#endOfPrevious(lines);
+    // All lines are older than those that were returned: the clock was set back meanwhile, or another machine's is behind.
+    const isBehind = end < 0 && (lines.at(-1)?.time ?? "") < this.#floor;
+    const reachesBack = end >= 0 || (this.#lastTime === "" ? !context.isLimited : first.time <= this.#lastTime && !isBehind);
     if (!reachesBack && context.isLimited) return undefined;
     const isLost = !reachesBack && wasOutputLost(text, this.#seenLength, context);
     this.#seenLength = text.length;
     const gap = isLost ? `${this.#lineEnd()}${first.time} ${gapText}` : "";
-    return `${gap}${this.#output(lines)}`;
+    const newFrom = end >= 0 || isBehind || context.hasRestarted === true ? end + 1 : lines.length;
+    return `${gap}${this.#output(lines, newFrom)}`;
   }
 
-  /** Returns the lines that were not returned yet. */
-  #output(lines: readonly TimedLine[]): string {
+  /** Index of the last line that the previous snapshot also had; -1 if there is none. */
+  #endOfPrevious(lines: readonly TimedLine[]): number {
+    const open = this.#open?.text;
+    return lines.findLastIndex((line) => this.#previous.has(keyOf(line)) || (open !== undefined && line.text.startsWith(open)));
+  }
+
+  /**
+   * Returns the lines that were not returned yet.
+   *
+   * @param newFrom - index of the first line that is after the previous snapshot
+   */
+  #output(lines: readonly TimedLine[], newFrom: number): string {
     const counts = new Map<string, number>();
     let output = "";
-    for (const line of lines) {
-      if (line.time === "" || line.time < this.#floor) continue;
+    for (const [index, line] of lines.entries()) {
+      if (line.time === "" || (line.time < this.#floor && index < newFrom)) continue;
       const key = keyOf(line);
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
@@ -66,6 +86,8 @@ export class TimedCursor implements OutputCursor {
       this.#open = line.text.endsWith("\n") ? undefined : line;
     }
     this.#moveTo(lines, counts);
+    // A read that shows an earlier state does not move the position back.
+    if (output !== "") this.#previous = new Set(lines.map(keyOf));
     return output;
   }
 
