@@ -6,6 +6,8 @@ export interface BuiltInProvider {
   readonly aliases: readonly string[];
   /** Absent for a provider whose package those who use it install, because it brings a cloud's own packages. */
   readonly load?: () => Promise<ProviderDefinition>;
+  /** Variables that are no settings, from which the cloud's own library reads credentials and their places. Default: none. */
+  readonly libraryVariables?: RegExp;
 }
 
 /** Scope of the project's own packages. `--provider docker` also finds `<scope>/provider-docker` if that is installed. */
@@ -14,7 +16,7 @@ export const packageScope = "@virtual-kubelet";
 export const builtInProviders: readonly BuiltInProvider[] = [
   { name: "aci", aliases: ["azure"] },
   { name: "docker", aliases: [], load: async () => (await import("@virtual-kubelet/provider-docker")).provider },
-  { name: "fargate", aliases: ["aws", "ecs"] },
+  { name: "fargate", aliases: ["aws", "ecs"], libraryVariables: /^AWS_\w+$/ },
   {
     name: "kubernetes",
     aliases: ["cluster"],

@@ -6,6 +6,7 @@ import { envNamesOf, flagsOf } from "../command-line/flags.ts";
 import { absolutePath, type LoadedSettings } from "../config/load-settings.ts";
 import { redact } from "../config/redact.ts";
 import type { Context } from "../context.ts";
+import { builtInProvider } from "../providers/registry.ts";
 import type { ProviderSetup } from "../providers/provider-setup.ts";
 
 /** An environment variable. */
@@ -65,8 +66,9 @@ export function carriedSettings(
   if (env["POD_IP"]) add(variables, "POD_IP", env["POD_IP"]);
   for (const { variable } of setups.flatMap(({ filledIn }) => filledIn)) add(secretVariables, variable, env[variable] ?? "");
   for (const name of trustFiles) if (env[name]) add(variables, name, resolve(context.cwd, env[name]));
+  const libraries = settings.nodes.flatMap(({ provider }) => builtInProvider(provider)?.libraryVariables ?? []);
   for (const name of Object.keys(env)
-    .filter((each) => ambientSecrets.test(each))
+    .filter((each) => [ambientSecrets, ...libraries].some((pattern) => pattern.test(each)))
     .toSorted())
     if (env[name]) add(secretVariables, name, env[name]);
   const kubeconfig = settings.cluster.kubeconfig === undefined ? homeKubeconfig(context) : undefined;

@@ -18,7 +18,7 @@ export function readSettingFile(setting: string, path: string): Buffer {
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     const problem = Object.hasOwn(problems, code) ? problems[code] : messageOf(error);
-    throw new InvalidInputError(`${setting}: "${path}": ${problem}, expected a readable file`, { cause: error });
+    throw new InvalidInputError(`${setting}: "${path}": ${problem}, expected a readable file`);
   }
 }
 
@@ -32,8 +32,8 @@ export function readAuthorities(caFile: string | undefined): readonly string[] |
   const text = readSettingFile("caFile", caFile).toString("utf8");
   try {
     void new X509Certificate(text);
-  } catch (error) {
-    throw new InvalidInputError(`caFile: "${caFile}": expected certificates in PEM`, { cause: error });
+  } catch {
+    throw new InvalidInputError(`caFile: "${caFile}": expected certificates in PEM`);
   }
   return [...rootCertificates, text];
 }

@@ -119,11 +119,13 @@ function subnetOf(
   const { subnetId, subnetName, subnetCidr: cidr } = config;
   if (subnetId !== undefined) return { id: subnetId, cidr };
   if (subnetName === undefined) {
-    if (cidr !== undefined) throw new InvalidInputError("subnetCidr is set, but no subnetName (or ACI_SUBNET_NAME)");
+    if (cidr !== undefined)
+      throw new InvalidInputError("subnetCidr is set, but no subnetName (or ACI_SUBNET_NAME), in the provider's configuration");
     return undefined;
   }
   const vnetName = config.vnetName ?? files.vnetName;
-  if (vnetName === undefined) throw new InvalidInputError("subnetName is set, but no vnetName (or ACI_VNET_NAME)");
+  if (vnetName === undefined)
+    throw new InvalidInputError("subnetName is set, but no vnetName (or ACI_VNET_NAME), in the provider's configuration");
   const group = config.vnetResourceGroup ?? files.vnetResourceGroup ?? own.resourceGroup;
   const subscription = config.vnetSubscriptionId ?? own.subscriptionId;
   const vnet = `/subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Network/virtualNetworks/${vnetName}`;
