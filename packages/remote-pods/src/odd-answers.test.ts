@@ -1,5 +1,5 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import { NotFoundError, UnauthorizedError } from "@virtual-kubelet/errdefs";
+import { NotFoundError, QuotaExceededError, UnauthorizedError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { ThrottledError } from "./calls/throttled-error.ts";
 import { FakeBackend, type FakeBackendOptions } from "./test-support/fake-backend.ts";
@@ -238,3 +238,24 @@ test.each([{}, { remote: false }, { identity: false, remote: false }])(
     await node.stop();
   },
 );
+
+test("a pod without room waits for as long as the back end asks, at most ten minutes", async () => {
+  const createdMs: number[] = [];
+  const { clock, node } = await started({}, (full) => {
+    const create = full.create.bind(full);
+    full.create = (...args) => {
+      createdMs.push(clock.monotonic());
+      const retryAfterMs = [300_000, 86_400_000][createdMs.length - 1];
+      return retryAfterMs === undefined ? create(...args) : Promise.reject(new QuotaExceededError("no room", { retryAfterMs }));
+    };
+  });
+  const beganMs = clock.monotonic();
+  node.add("uid-0");
+
+  await clock.advance(1_200_000);
+
+  // The node tries again every half minute.
+  expect(createdMs.map((ms) => Math.floor((ms - beganMs) / 60_000))).toEqual([0, 5, 15]);
+  expect(node.reports.get("uid-0")).toMatchObject({ status: { phase: "Running" } });
+  await node.stop();
+});

@@ -225,15 +225,26 @@ test("a call that is not idempotent is repeated only if it was refused before it
 
 test("Retry-After pauses the class for everyone, and no other class", async () => {
   const { clock, budget } = budgetOf({ rates: { read: [{ burst: 100, perSecond: 10 }] } });
-  const quota = Object.assign(new QuotaExceededError("full"), { retryAfterMs: 5_000 });
-  expect(await budget.run(read, never, failing(clock, quota).send).catch(failure)).toBe(quota);
+  const busy = new UnavailableError("busy", { retryAfterMs: 5_000 });
+  void budget.run(read, never, failing(clock, busy, new NotFoundError("x")).send).catch(failure);
+  await clock.settle();
   const others = [failing(clock), failing(clock)];
   const deletes = failing(clock);
   for (const { send } of others) void budget.run(read, never, send);
   void budget.run(remove, never, deletes.send);
   await clock.advance(20_000);
 
-  expect([others.map(({ times }) => times), deletes.times]).toEqual([[[5_000], [5_143]], [0]]);
+  expect([others.map(({ times }) => times), deletes.times]).toEqual([[[5_143], [5_286]], [0]]);
+});
+
+test("a pod without room does not hold up the calls for others", async () => {
+  const { clock, budget } = budgetOf();
+  const full = new QuotaExceededError("no GPUs", { retryAfterMs: 3_600_000 });
+  expect(await budget.run(write, never, failing(clock, full).send).catch(failure)).toBe(full);
+  const { times, send } = failing(clock);
+
+  expect(await budget.run(write, never, send)).toBe("answer");
+  expect(times).toEqual([0]);
 });
 
 test("a back end can ask for a pause of an hour, and not of a day", async () => {

@@ -106,7 +106,7 @@ export class CallBudget implements Disposable {
    * an idempotent call UnavailableError, DeadlineExceededError or an error without a code, for any other only a `ThrottledError`, which says that
    * the back end did nothing. ConflictError, UnauthorizedError, ForbiddenError and QuotaExceededError are the caller's to judge.
    *
-   * `retryAfterMs` of an UnavailableError or QuotaExceededError pauses the class for all callers, at most for an hour; a `ThrottledError` without it
+   * `retryAfterMs` of an UnavailableError pauses the class for all callers, at most for an hour (that of a QuotaExceededError is about one pod); a `ThrottledError` without it
    * pauses the class for 1 s, and longer each time until a request of the same operation succeeds.
    *
    * @param send - sends one HTTP request; called once for each attempt
@@ -159,7 +159,7 @@ export class CallBudget implements Disposable {
   #pause({ class: name, operation }: BudgetedCall, error: unknown): boolean {
     const { queue, throttles } = this.#classOf(name);
     const code = codeOf(error);
-    const askedMs = code === "VK_UNAVAILABLE" || code === "VK_QUOTA_EXCEEDED" ? retryAfterMsOf(error) : undefined;
+    const askedMs = code === "VK_UNAVAILABLE" ? retryAfterMsOf(error) : undefined;
     if (!isThrottled(error) && askedMs === undefined) return false;
     const count = (throttles.get(operation) ?? 0) + (isThrottled(error) ? 1 : 0);
     throttles.set(operation, count);

@@ -15,6 +15,7 @@ import {
   QuotaExceededError,
   UnavailableError,
 } from "@virtual-kubelet/errdefs";
+import { retryAfterMsOf } from "@virtual-kubelet/kube-client";
 import type { PodIdentity } from "../backend/observation.ts";
 import type { RemoteBackend } from "../backend/remote-backend.ts";
 import { identityOf } from "../state/pod-state.ts";
@@ -207,9 +208,10 @@ export class PodCreator<Request, Remote, Memory> {
     if (isNotFound(error)) return new InvalidInputError(messageOf(error), { cause: error });
     if (!isQuotaExceeded(error)) return error;
     const failures = (this.#full.get(uid)?.failures ?? 0) + 1;
-    const retryAfterMs = Math.min(quotaRetryMs * 2 ** (failures - 1), longestQuotaRetryMs);
+    const askedMs = retryAfterMsOf(error) ?? 0;
+    const retryAfterMs = Math.min(Math.max(quotaRetryMs * 2 ** (failures - 1), askedMs), longestQuotaRetryMs);
     const told = new QuotaExceededError(
-      `create pod ${nameOf(ref)}: ${backend.name} has no room: ${messageOf(error)}; it is tried again in ${retryAfterMs / 1000} s`,
+      `create pod ${nameOf(ref)}: ${backend.name} has no room: ${messageOf(error)}; it is tried again in ${Math.ceil(retryAfterMs / 1000)} s`,
       { cause: error, retryAfterMs },
     );
     this.#full.set(uid, { untilMs: this.#clock.monotonic() + retryAfterMs, failures, error: told });
