@@ -124,6 +124,8 @@ export function describeHost(open: () => Promise<ContainerHost>, traits: HostTra
 
 /** Resolves when the run's script has set its traps and written its first line. */
 async function isUp(run: ContainerRun): Promise<void> {
+  // The first line can be read before the engine has answered that the container started.
+  await run.started;
   await eventually(async () => expect((await run.log()).length).toBeGreaterThan(0), { describe: `${run.spec.name} to write` });
 }
 
