@@ -6,15 +6,27 @@ import { timeOf } from "../status/container-state.ts";
 /** Time that Azure Monitor's figures are read back for, in milliseconds: they come minutes late. */
 export const monitorSpanMs = 600_000;
 
+const minuteMs = 60_000;
+
 interface Figure {
+  /** RFC 3339. */
   readonly time: string;
   readonly value: number;
 }
 
-/** Translates figures of Azure Monitor: CPU in thousandths of a core, memory in bytes, means of a minute. */
-export function monitorStats(ref: PodRef, members: readonly GroupMember[], answer: MonitorAnswer): PodStats | undefined {
-  const cpu = latestByContainer(answer, "CpuUsage");
-  const memory = latestByContainer(answer, "MemoryUsage");
+/**
+ * Translates figures of Azure Monitor: CPU in thousandths of a core, memory in bytes, means of a minute, whose end is the time of the figures.
+ * `undefined` if there are none yet.
+ *
+ * @param nowMs - milliseconds since the epoch; the time of figures of a minute that is not over
+ */
+export function monitorStats(
+  ref: PodRef,
+  members: readonly GroupMember[],
+  { answer, nowMs }: { readonly answer: MonitorAnswer; readonly nowMs: number },
+): PodStats | undefined {
+  const cpu = latestByContainer(answer, "CpuUsage", nowMs);
+  const memory = latestByContainer(answer, "MemoryUsage", nowMs);
   const containers = members.flatMap(({ name, properties }): ContainerStats[] => {
     const [milli, bytes] = [cpu.get(name), memory.get(name)];
     const started = properties.instanceView?.currentState?.startTime;
@@ -32,13 +44,15 @@ export function monitorStats(ref: PodRef, members: readonly GroupMember[], answe
   return first && { podRef: ref, startTime: first.startTime, containers };
 }
 
-function latestByContainer({ value }: MonitorAnswer, metric: string): ReadonlyMap<string, Figure> {
+function latestByContainer({ value }: MonitorAnswer, metric: string, nowMs: number): ReadonlyMap<string, Figure> {
   const found = value.find(({ name }) => name.value.toLowerCase() === metric.toLowerCase());
   return new Map(
     (found?.timeseries ?? []).flatMap(({ metadatavalues, data }): [string, Figure][] => {
       const container = metadatavalues?.[0]?.value;
       const last = (data ?? []).findLast(({ average }) => average != null);
-      return container && last?.average != null ? [[container, { time: timeOf(last.timeStamp), value: last.average }]] : [];
+      if (!container || last?.average == null) return [];
+      const endMs = Math.min(Date.parse(last.timeStamp) + minuteMs, nowMs);
+      return [[container, { time: new Date(endMs).toISOString(), value: last.average }]];
     }),
   );
 }

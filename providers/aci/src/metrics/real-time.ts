@@ -80,7 +80,8 @@ export const readRealTime: ReadRealTime = async (address, signal) => {
 
 function readText(url: string, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
-    const call = request(url, { signal, timeout: 5_000 }, (response) => {
+    // Readings are seconds apart, so that a connection is not kept.
+    const call = request(url, { agent: false, signal, timeout: 5_000 }, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on("data", (chunk: Buffer) => {

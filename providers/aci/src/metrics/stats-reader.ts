@@ -82,9 +82,10 @@ export class StatsReader {
     const members = remote.properties.containers ?? [];
     const address = remote.properties.ipAddress?.ip;
     if (hasExtension(target)) return address ? realTimeStats(identity.ref, members, await readRealTime(address, signal)) : undefined;
-    const [from, to] = [clock.now() - monitorSpanMs, clock.now()].map((ms) => new Date(ms).toISOString());
+    const nowMs = clock.now();
+    const [from, to] = [nowMs - monitorSpanMs, nowMs].map((ms) => new Date(ms).toISOString());
     const place = { resourceGroup: resourceGroupOf(remote.id), name: remote.name, span: `${from}/${to}` };
-    return monitorStats(identity.ref, members, await groups.metrics(place, signal));
+    return monitorStats(identity.ref, members, { answer: await groups.metrics(place, signal), nowMs });
   }
 }
 
