@@ -9,7 +9,7 @@ import {
   type ResolvedPod,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { CallBudget, RemotePodProvider } from "@virtual-kubelet/remote-pods";
+import { CallBudget, RemotePodProvider, type RemotePodProviderOptions } from "@virtual-kubelet/remote-pods";
 import { ExecRunner } from "./access/exec-runner.ts";
 import { socketOpener } from "./access/web-socket.ts";
 import { ArmClient } from "./azure/arm-client.ts";
@@ -137,16 +137,22 @@ function createProvider(host: ProviderHost, config: AciConfig): Provider {
       ? new StatsReader({ groups, readRealTime, usesMonitor: config.azureMonitorMetrics, clock, logger })
       : undefined;
   const backend = new AciBackend({ settings, host, arm, groups, exec, openSocket, stats });
-  return new AciProvider({ host, backend, exec, used: [budget, arm, tokens] });
+  return new AciProvider({ host, backend, pollIntervalMs: settings.pollIntervalMs / quietFactor }, { exec, used: [budget, arm, tokens] });
 }
+
+/** Lists of an unchanging node are this many times rarer than `pollIntervalMs` of remote-pods. */
+const quietFactor = 6;
 
 /** Provider that ends what it uses. */
 class AciProvider extends RemotePodProvider<GroupRequest, ContainerGroup> {
   readonly #exec: ExecRunner;
   readonly #used: readonly Disposable[];
 
-  constructor({ host, backend, exec, used }: { host: ProviderHost; backend: AciBackend; exec: ExecRunner; used: readonly Disposable[] }) {
-    super({ host, backend });
+  constructor(
+    options: RemotePodProviderOptions<GroupRequest, ContainerGroup, undefined>,
+    { exec, used }: { readonly exec: ExecRunner; readonly used: readonly Disposable[] },
+  ) {
+    super(options);
     this.#exec = exec;
     this.#used = used;
   }

@@ -74,6 +74,8 @@ export interface AciConfig extends AciAuthConfig {
   readonly encryption?: Encryption | undefined;
   readonly zones: readonly string[];
   readonly exec: "shell" | "direct";
+  /** Duration, such as `30s`. */
+  readonly pollInterval: string;
   readonly userAgent?: string | undefined;
   readonly policy: PodPolicy;
 }

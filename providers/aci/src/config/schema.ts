@@ -1,4 +1,4 @@
-import { podPolicySchema, type ConfigSchema } from "@virtual-kubelet/core";
+import { podPolicySchema, tryDurationMs, type ConfigSchema } from "@virtual-kubelet/core";
 import { z } from "zod";
 import { policyAnnotations } from "../group/annotations.ts";
 import type { AciConfig } from "./aci-config.ts";
@@ -54,6 +54,8 @@ const resourceId = (kind: string): z.ZodString =>
   z
     .string()
     .regex(/^\/subscriptions\/[^/\s]+\/resourceGroups\/[^/\s]+\/providers\/\S+$/i, { error: `expected the resource id of ${kind}` });
+
+const minPollMs = 1_000;
 
 const credentialKinds = ["auto", "clientSecret", "clientCertificate", "workloadIdentity", "managedIdentity", "azureCli", "token"] as const;
 
@@ -174,6 +176,13 @@ const schema = z.strictObject({
     .default("shell")
     .describe(
       "How commands are run; shell: by the image's sh, with arguments, separate errors and exit codes; direct: as Azure does, which takes no arguments and reports no exit code",
+    ),
+  pollInterval: z
+    .string()
+    .refine((text) => (tryDurationMs(text) ?? 0) >= minPollMs, { error: "expected a duration of 1s or more, such as 30s" })
+    .default("30s")
+    .describe(
+      "Time between two lists while nothing changes, such as 30s; six times as often while something does, and running pods are read half as often",
     ),
   userAgent: text("Text added to the User-Agent of all requests", "ACI_EXTRA_USER_AGENT"),
   policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the subscription; everything else is refused"),

@@ -123,6 +123,13 @@ test.for([
   expect(() => readSettings({ ...configOf(), ...fields })).toThrow(message);
 });
 
+test("lists are read every 30 s while nothing changes, or as often as pollInterval says", () => {
+  expect(settingsOf().pollIntervalMs).toBe(30_000);
+  expect(settingsOf({ pollInterval: "1m30s" }).pollIntervalMs).toBe(90_000);
+  expect(() => configOf({ pollInterval: "500ms" })).toThrow(/a duration of 1s or more/);
+  expect(() => configOf({ pollInterval: "30" })).toThrow(/a duration of 1s or more/);
+});
+
 test("a token is sent unencrypted only by an explicit choice", () => {
   expect(() => settingsOf({ endpoint: "http://127.0.0.1:1" })).toThrow(/by https only/);
   expect(settingsOf({ endpoint: "http://127.0.0.1:1/", credential: "token", tokenFile: "/t" }).cloud.endpoint).toBe("http://127.0.0.1:1");

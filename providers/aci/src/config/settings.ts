@@ -1,3 +1,4 @@
+import { tryDurationMs } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { LogAnalytics } from "../azure/container-group.ts";
 import type { AciConfig, CloudName } from "./aci-config.ts";
@@ -58,6 +59,8 @@ export interface AciSettings {
   /** From the configuration or from authFile or aksFile. It is a secret. */
   readonly clientSecret: string | undefined;
   readonly managedIdentityClientId: string | undefined;
+  /** Milliseconds between two lists while nothing changes. */
+  readonly pollIntervalMs: number;
 }
 
 /**
@@ -92,6 +95,7 @@ export function readSettings(config: AciConfig): AciSettings {
     clientId: config.clientId ?? files.clientId,
     clientSecret: config.clientSecret ?? files.clientSecret,
     managedIdentityClientId: config.managedIdentityClientId ?? files.managedIdentityClientId,
+    pollIntervalMs: durationMs(config.pollInterval),
   };
 }
 
@@ -149,6 +153,13 @@ function analyticsOf({ logAnalytics: own }: AciConfig): Pick<AciSettings, "logAn
     },
     insights: own.clusterResourceId === undefined ? undefined : { clusterResourceId: own.clusterResourceId },
   };
+}
+
+/** Returns the milliseconds of a duration that the schema has accepted. */
+function durationMs(text: string): number {
+  const ms = tryDurationMs(text);
+  if (ms === undefined) throw new InvalidInputError(`pollInterval: "${text}" is no duration`);
+  return ms;
 }
 
 function defined(values: AzureFileValues): AzureFileValues {
