@@ -22,7 +22,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/clouds/fargate", "fargate", "remote-pods", "cli"],
   ["e2e/clusters/", "kubernetes", "cli"],
   ["e2e/clusters/usage", "metrics"],
-  ["e2e/conformance/aci-faults", "aci", "remote-pods"],
+  ["e2e/conformance/aci", "aci", "testing"],
   ["e2e/conformance/broken-providers", "testing"],
   ["e2e/conformance/example-provider", "process-provider", "testing", "core"],
   ["e2e/conformance/fargate", "fargate", "remote-pods"],

@@ -21,8 +21,10 @@ const commands: readonly Feature[] = ["exec", "exec-exit-code", "exec-input"];
  * `required-features.test.ts` repeats the list.
  */
 export const requiredFeatures: Readonly<
-  Record<"mock" | "template" | "docker" | "fargate" | "kubernetes" | "nomad" | "zun", readonly Feature[]>
+  Record<"aci" | "mock" | "template" | "docker" | "fargate" | "kubernetes" | "nomad" | "zun", readonly Feature[]>
 > = {
+  /** Azure has no sidecars, keeps no output of earlier runs, and forwards no ports; its attach has no input. */
+  aci: featureNames.filter((feature) => !["sidecar-containers", "logs-previous", "attach", "port-forward"].includes(feature)),
   docker: featureNames,
   fargate: [
     ...contractFeatures,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { podRef, type ProviderPodStatus } from "@virtual-kubelet/core";
 import { codeOf, isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import { check, type Check } from "../check.ts";
+import type { ConformanceOptions } from "../options.ts";
 import { shellPrograms } from "../programs.ts";
 
 /** The codes of the containers that have ended. */
@@ -12,6 +13,11 @@ function exitCodes({ containerStatuses = [] }: ProviderPodStatus): unknown[] {
 /** How the end of a pod is reported. */
 function endOf(status: ProviderPodStatus): string {
   return `${status.phase} with exit code ${exitCodes(status).join(", ")}`;
+}
+
+/** Deletions give containers the grace that they are called with. */
+function needsGrace({ lacksPart }: ConformanceOptions): string | undefined {
+  return lacksPart?.["grace-periods"];
 }
 
 /** Pods run, end, and are deleted. */
@@ -58,34 +64,49 @@ export const lifecycleChecks: readonly Check[] = [
     const { uids } = await rig.inventory();
     assert.ok(!uids.includes(ref.uid), "getPods lists a pod that is gone");
   }),
-  check("lifecycle", "a container that ignores the stop signal is killed when its grace period ends, and not earlier", async (rig) => {
-    const ref = await rig.runStubborn();
-    const startedMs = rig.clock.monotonic();
-    await rig.delete(ref, 2);
-    await rig.clock.sleep(1000);
-    const early = rig.told(ref).at(-1);
-    if (early && rig.clock.monotonic() - startedMs < 1800)
-      assert.ok(
-        "status" in early && !exitCodes(early.status).every((code) => code !== undefined),
-        "it was given 2 s of grace, and its end was told within the first",
-      );
-    await rig.untilGone(ref, 2000 + rig.timeouts.endMs);
-    const tookMs = rig.clock.monotonic() - startedMs;
-    assert.ok(tookMs >= 1500, `it was given 2 s of grace, and was gone after ${Math.round(tookMs)} ms`);
-    const codes = rig.told(ref).flatMap((update) => ("status" in update ? exitCodes(update.status) : []));
-    for (const code of codes) if (code !== undefined) assert.equal(code, 137, "the exit code of a killed container is 128 + 9");
-  }),
-  check("lifecycle", "a delete without grace ends a pod at once", async (rig) => {
-    const ref = await rig.runStubborn();
-    await rig.delete(ref, 0);
-    await rig.untilGone(ref);
-  }),
-  check("lifecycle", "a second delete with a shorter grace period shortens the remaining time", async (rig) => {
-    const ref = await rig.runStubborn();
-    await rig.delete(ref, 3600);
-    await rig.delete(ref, 1);
-    await rig.untilGone(ref, 1000 + rig.timeouts.endMs);
-  }),
+  check(
+    "lifecycle",
+    "a container that ignores the stop signal is killed when its grace period ends, and not earlier",
+    async (rig) => {
+      const ref = await rig.runStubborn();
+      const startedMs = rig.clock.monotonic();
+      await rig.delete(ref, 2);
+      await rig.clock.sleep(1000);
+      const early = rig.told(ref).at(-1);
+      if (early && rig.clock.monotonic() - startedMs < 1800)
+        assert.ok(
+          "status" in early && !exitCodes(early.status).every((code) => code !== undefined),
+          "it was given 2 s of grace, and its end was told within the first",
+        );
+      await rig.untilGone(ref, 2000 + rig.timeouts.endMs);
+      const tookMs = rig.clock.monotonic() - startedMs;
+      assert.ok(tookMs >= 1500, `it was given 2 s of grace, and was gone after ${Math.round(tookMs)} ms`);
+      const codes = rig.told(ref).flatMap((update) => ("status" in update ? exitCodes(update.status) : []));
+      for (const code of codes) if (code !== undefined) assert.equal(code, 137, "the exit code of a killed container is 128 + 9");
+    },
+    needsGrace,
+  ),
+  check(
+    "lifecycle",
+    "a delete without grace ends a pod at once",
+    async (rig) => {
+      const ref = await rig.runStubborn();
+      await rig.delete(ref, 0);
+      await rig.untilGone(ref);
+    },
+    needsGrace,
+  ),
+  check(
+    "lifecycle",
+    "a second delete with a shorter grace period shortens the remaining time",
+    async (rig) => {
+      const ref = await rig.runStubborn();
+      await rig.delete(ref, 3600);
+      await rig.delete(ref, 1);
+      await rig.untilGone(ref, 1000 + rig.timeouts.endMs);
+    },
+    needsGrace,
+  ),
   check("lifecycle", "a pod that is deleted after its end is gone", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 0 } }] });
     await rig.untilEnded(ref);

@@ -18,6 +18,10 @@ function needsExec(_options: ConformanceOptions, has: (feature: Feature) => bool
   return has("exec-exit-code") ? undefined : "without exec nobody can change what a probe finds";
 }
 
+function needsStartupProbes({ lacksPart }: ConformanceOptions): string | undefined {
+  return lacksPart?.["startup-probes"];
+}
+
 /** Path of a file that probes test for; unique, because a provider's containers may be processes that share a file system. */
 function newFile(): string {
   return `/tmp/suite-${systemRandom.uuid()}`;
@@ -100,7 +104,7 @@ export const probeChecks: readonly Check[] = [
       await rig.untilStatus(ref, "to be started", (status) => assertStanding(status, isReady));
       await remove(rig, ref, file);
     },
-    (options, has) => needsExec(options, has) ?? options.lacksPart?.["probe-commands"],
+    (options, has) => needsExec(options, has) ?? needsStartupProbes(options) ?? options.lacksPart?.["probe-commands"],
   ),
   check(
     "probes",
@@ -137,17 +141,22 @@ export const probeChecks: readonly Check[] = [
     await rig.clock.sleep(heldMs, rig.signal);
     assertStanding(await rig.status(ref), isReady);
   }),
-  check("probes", "a failed liveness or startup probe ends a container under Never, which is not restarted", async (rig) => {
-    for (const kind of ["livenessProbe", "startupProbe"] as const) {
-      const ref = await rig.create({ containers: [{ [kind]: { ...asks(newFile()), failureThreshold: 1 } }] });
-      const { containerStatuses } = await rig.untilEnded(ref);
-      assert.equal(
-        containerStatuses?.[0]?.restartCount,
-        0,
-        `its ${kind} has failed, it never restarts, and it is counted as started again`,
-      );
-    }
-  }),
+  check(
+    "probes",
+    "a failed liveness or startup probe ends a container under Never, which is not restarted",
+    async (rig) => {
+      for (const kind of ["livenessProbe", "startupProbe"] as const) {
+        const ref = await rig.create({ containers: [{ [kind]: { ...asks(newFile()), failureThreshold: 1 } }] });
+        const { containerStatuses } = await rig.untilEnded(ref);
+        assert.equal(
+          containerStatuses?.[0]?.restartCount,
+          0,
+          `its ${kind} has failed, it never restarts, and it is counted as started again`,
+        );
+      }
+    },
+    needsStartupProbes,
+  ),
   check("probes", "a probe that exceeds its timeout fails", async (rig) => {
     const livenessProbe = { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 1, exec: { command: ["sleep", "600"] } };
     const ref = await rig.create({ containers: [{ livenessProbe }] });

@@ -62,6 +62,7 @@ export const streamChecks: readonly Check[] = [
       }
       assert.equal((await rig.status(ref)).phase, "Running", "the container ended with its client");
     },
+    ({ lacksPart }) => lacksPart?.["attach-input"],
   ),
   check("attach", "attach ends with the container", async (rig) => {
     // Leaves enough time to attach before the container ends.
