@@ -34,8 +34,8 @@ export {
 export { refusedIf, refuseFields, type RefusedField } from "./content/refuse-fields.ts";
 export { chunksOf, writeTo } from "./exec/client-streams.ts";
 export { toCommandLine } from "./exec/command-line.ts";
-export { MarkScanner, type OutputPiece } from "./exec/mark-scanner.ts";
-export { MarkedStream, type MarkedPiece, type ScriptMark } from "./exec/marked-stream.ts";
+export { MarkScanner, type MarkScannerOptions, type OutputPiece } from "./exec/mark-scanner.ts";
+export { MarkedStream, type MarkedPiece, type MarkedStreamOptions, type ScriptMark } from "./exec/marked-stream.ts";
 export { createToken, objectName, type ObjectNameRules } from "./identity/object-name.ts";
 export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";
 export { commonTagLimits, type TagLimits } from "./identity/tag-limits.ts";

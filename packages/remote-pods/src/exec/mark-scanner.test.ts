@@ -27,6 +27,17 @@ test("a line that is too long, or that never ends, is output", () => {
   expect([read([Buffer.from(`${line}\n`)]), read([Buffer.from(line)])]).toEqual([[`${line}\n`], [line]]);
 });
 
+test("marks can be as long as the script needs", () => {
+  const scanner = new MarkScanner(nonce, (line) => ({ kind: "mark" as const, line }), { maxLineBytes: 200 });
+  const long = "7".repeat(199);
+
+  expect(scanner.push(Buffer.from(`${nonce}${long}\n`))).toEqual([{ kind: "mark", line: long }]);
+  expect(scanner.push(Buffer.from(`${nonce}${long}7\n`))).toEqual([
+    { kind: "output", bytes: Buffer.from(nonce) },
+    { kind: "output", bytes: Buffer.from(`${long}7\n`) },
+  ]);
+});
+
 test("however the bytes are cut, the same comes of them", () => {
   const whole = Buffer.from(`a\0vk${nonce} 1\nb${nonce} x\n${nonce}${nonce} 2\n${nonce} ${"3".repeat(70)}\nc\0vk-`);
   fc.assert(

@@ -1,5 +1,11 @@
-/** Maximum bytes of a line after the nonce, with its end: a path, or two numbers. */
-const maxLineBytes = 64;
+/** Default of {@link MarkScannerOptions.maxLineBytes}: enough for a path, or two numbers. */
+const defaultLineBytes = 64;
+
+/** Options of a {@link MarkScanner}. */
+export interface MarkScannerOptions {
+  /** Maximum bytes of a mark's line after the nonce, with its end. A longer line is output. Default: 64. */
+  readonly maxLineBytes?: number | undefined;
+}
 
 /** Bytes of a command's output. */
 export interface OutputPiece {
@@ -14,12 +20,14 @@ export interface OutputPiece {
 export class MarkScanner<Mark extends { readonly kind: string }> {
   readonly #nonce: Buffer;
   readonly #read: (line: string) => Mark | undefined;
+  readonly #maxLineBytes: number;
   #rest: Buffer = Buffer.alloc(0);
 
   /** @param read - returns the mark of a line without its nonce and end, in Latin-1; `undefined` if it is none */
-  constructor(nonce: string, read: (line: string) => Mark | undefined) {
+  constructor(nonce: string, read: (line: string) => Mark | undefined, { maxLineBytes = defaultLineBytes }: MarkScannerOptions = {}) {
     this.#nonce = Buffer.from(nonce);
     this.#read = read;
+    this.#maxLineBytes = maxLineBytes;
   }
 
   /** Returns what is certain after these bytes. A possible beginning of a mark is held back. */
@@ -30,8 +38,8 @@ export class MarkScanner<Mark extends { readonly kind: string }> {
       const at = this.#rest.indexOf(this.#nonce);
       if (at < 0) return [...pieces, ...this.#take(this.#rest.length - this.#partial())];
       const from = at + this.#nonce.length;
-      const length = this.#rest.subarray(from, from + maxLineBytes).indexOf(0x0a);
-      if (length < 0 && this.#rest.length < from + maxLineBytes) return [...pieces, ...this.#take(at)];
+      const length = this.#rest.subarray(from, from + this.#maxLineBytes).indexOf(0x0a);
+      if (length < 0 && this.#rest.length < from + this.#maxLineBytes) return [...pieces, ...this.#take(at)];
       const mark = length < 0 ? undefined : this.#read(this.#rest.toString("latin1", from, from + length));
       pieces.push(...this.#take(mark ? at : from));
       if (!mark) continue;

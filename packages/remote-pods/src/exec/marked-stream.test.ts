@@ -38,6 +38,12 @@ test("a program that the image lacks is named", () => {
   expect(read([text(`${nonce}!stty\n`)])).toEqual([{ kind: "missing", program: "stty" }]);
 });
 
+test("marks of the script's own are read after its beginning", () => {
+  const stream = new MarkedStream(nonce, { readMark: (line) => (line === "." ? { kind: "done" as const } : undefined) });
+
+  expect(stream.push(text(`${nonce}.\n${nonce}$1\n${nonce}^1\n${nonce}.\n`))).toEqual([{ kind: "begun", word: "1" }, { kind: "done" }]);
+});
+
 test("a nonce that no mark follows is output", () => {
   expect(read([text(`${nonce}^1\n`), text(`a ${nonce} b\n${nonce}$999x\nc`)])).toEqual([
     { kind: "begun", word: "1" },

@@ -1,4 +1,4 @@
-import { MarkScanner, type OutputPiece } from "./mark-scanner.ts";
+import { MarkScanner, type MarkScannerOptions, type OutputPiece } from "./mark-scanner.ts";
 
 /** What the script said, apart from the command's output. */
 export type ScriptMark =
@@ -9,28 +9,37 @@ export type ScriptMark =
 /** A piece of what came from the terminal. */
 export type MarkedPiece = OutputPiece | ScriptMark;
 
-/** Takes what comes from a command's terminal apart. What comes before the script's first mark of a beginning is the terminal's echo, and is dropped. */
-export class MarkedStream {
-  readonly #scanner: MarkScanner<ScriptMark>;
+/** Options of a {@link MarkedStream}. */
+export interface MarkedStreamOptions<Mark> extends MarkScannerOptions {
+  /** Reads marks besides those of every script, as {@link MarkScanner} does. Default: there are none. */
+  readonly readMark?: ((line: string) => Mark | undefined) | undefined;
+}
+
+/**
+ * Takes what comes from a command's terminal apart. What comes before the script's mark of its beginning is the terminal's echo, and is dropped,
+ * except for the mark of a missing program.
+ */
+export class MarkedStream<Mark extends { readonly kind: string } = never> {
+  readonly #scanner: MarkScanner<ScriptMark | Mark>;
   #hasBegun = false;
 
-  constructor(nonce: string) {
-    this.#scanner = new MarkScanner(nonce, toMark);
+  constructor(nonce: string, { readMark, ...options }: MarkedStreamOptions<Mark> = {}) {
+    this.#scanner = new MarkScanner(nonce, (line) => toMark(line) ?? readMark?.(line), options);
   }
 
   /** Returns what is certain after these bytes. */
-  push(bytes: Uint8Array): MarkedPiece[] {
+  push(bytes: Uint8Array): (MarkedPiece | Mark)[] {
     return this.#scanner.push(bytes).filter((piece) => this.#isOfScript(piece));
   }
 
   /** Returns what is left when the terminal is gone. */
-  end(): MarkedPiece[] {
+  end(): (MarkedPiece | Mark)[] {
     return this.#scanner.end().filter((piece) => this.#isOfScript(piece));
   }
 
-  #isOfScript({ kind }: MarkedPiece): boolean {
+  #isOfScript({ kind }: MarkedPiece | Mark): boolean {
     if (kind === "begun") this.#hasBegun = true;
-    return kind !== "output" || this.#hasBegun;
+    return this.#hasBegun || kind === "missing";
   }
 }
 

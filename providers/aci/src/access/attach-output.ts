@@ -1,7 +1,7 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import type { AttachIO } from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { writeTo } from "./client-streams.ts";
+import { writeTo } from "@virtual-kubelet/remote-pods";
 import type { OpenSocket } from "./web-socket.ts";
 
 export interface AttachOptions {

@@ -1,11 +1,11 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import type { AttachIO, Clock, ExecResult, Logger, Random, TerminalSize } from "@virtual-kubelet/core";
 import { InvalidInputError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { chunksOf, writeTo } from "@virtual-kubelet/remote-pods";
 import type { Duplex } from "node:stream";
 import type { ContainerGroups, GroupPlace } from "../azure/container-groups.ts";
-import { chunksOf, writeTo } from "./client-streams.ts";
 import { endOfInput, firstLine, inputFrames, killLine, pipedScript, shell, terminalScript } from "./exec-script.ts";
-import { MarkedOutput, type Piece } from "./marked-output.ts";
+import { markedStream, type Piece } from "./script-marks.ts";
 import type { OpenSocket, SocketStream } from "./web-socket.ts";
 
 /** Maximum wait for a terminal's first size; later sizes cannot be passed on. */
@@ -117,7 +117,7 @@ export class ExecRunner implements AsyncDisposable {
             break;
           case "begun":
             hasBegun = true;
-            await work.onBegun(value.pid);
+            await work.onBegun(Number(value.word));
             break;
           case "ended":
             exitCode = value.code;
@@ -213,7 +213,7 @@ async function ended(stream: Duplex): Promise<void> {
 }
 
 async function* readPieces(stream: Duplex, nonce: string): AsyncGenerator<Piece, void, undefined> {
-  const marked = new MarkedOutput(nonce);
+  const marked = markedStream(nonce);
   try {
     for await (const chunk of stream) yield* marked.push(chunk as Buffer);
   } catch {

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MarkedOutput, type Piece } from "./marked-output.ts";
+import { markedStream, type Piece } from "./script-marks.ts";
 
 const nonce = "vk-1234-";
 
 /** All pieces, with neighbouring output and errors joined. */
 function read(chunks: readonly Uint8Array[]): unknown[] {
-  const marked = new MarkedOutput(nonce);
+  const marked = markedStream(nonce);
   const all: Piece[] = [...chunks.flatMap((chunk) => marked.push(chunk)), ...marked.end()];
   const joined: { kind: string; text?: string }[] = [];
   for (const piece of all) {
@@ -24,7 +24,7 @@ const session = Buffer.from(
 );
 
 const expected = [
-  { kind: "begun", pid: 42 },
+  { kind: "begun", word: "42" },
   { kind: "output", text: "out" },
   { kind: "errors", text: "an error\n" },
   { kind: "output", text: "put\0\xff" },
@@ -55,7 +55,7 @@ test("it does not matter how the bytes arrive", () => {
 
 test("a nonce without a mark is output", () => {
   expect(read([Buffer.from(`${nonce}^1\na ${nonce} b\n${nonce}$x\n`)])).toEqual([
-    { kind: "begun", pid: 1 },
+    { kind: "begun", word: "1" },
     { kind: "output", text: `a ${nonce} b\n${nonce}$x\n` },
   ]);
 });
