@@ -144,7 +144,8 @@ class ProcessGroup implements ContainerGroup {
 export class ProcessHost implements ContainerHost {
   readonly #reaper = startReaper();
   readonly #groups = new Map<string, ProcessGroup>();
-  #addresses = 0;
+  /** Processes that run tests at the same time give their groups other addresses. */
+  #addresses = (process.pid & 0x3fff) << 10;
 
   async createGroup(spec: GroupSpec): Promise<ContainerGroup> {
     if (this.#groups.has(spec.name)) throw new ConflictError(`create group ${spec.name}: it exists`);
