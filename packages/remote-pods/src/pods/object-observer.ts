@@ -3,6 +3,7 @@ import { ObjectReader, podRef, type DeepReadonly, type Owner, type Pod, type Pod
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IdentityReading, Observation, PodIdentity } from "../backend/observation.ts";
 import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
+import type { RemoteTarget } from "../backend/remote-target.ts";
 import { earlierRunsOf } from "../state/earlier-runs.ts";
 import { identityOf, idOf, objectOf, type KnownObject, type PodState } from "../state/pod-state.ts";
 import type { PodTable } from "./pod-table.ts";
@@ -106,17 +107,12 @@ export class ObjectObserver<Request, Remote, Memory> {
   /** Takes in an object of a pod. */
   note(id: string, identity: PodIdentity, remote: Remote | undefined, facts: NotedFacts<Remote> = {}): void {
     const { createdAt, hasOtherName, isCreateAnswer = false } = facts;
-    const { table, onSurplus, backend } = this.#options;
+    const { table, backend } = this.#options;
     const { uid } = identity.ref;
     const state = table.get(uid);
     const current = objectOf(state);
     if (this.#past.has(id)) return;
-    if (state && current?.id !== id && this.#isSurplus(state, identity)) {
-      // Only a back end that creates an object for every request can have made a second one.
-      const isOurs = identity.attempt < identityOf(state).attempt || backend.limits.idempotency === "none";
-      if (!isOurs || hasOtherName) return this.skipCopy(id, identity);
-      return this.#isPast(id, identity, remote) ? remember(this.#past, id) : onSurplus(id, identity, remote);
-    }
+    if (state && current?.id !== id && this.#isSurplus(state, identity)) return this.#noteSurplus(state, { id, identity, remote }, facts);
     // The object of a pod that is gone may appear late under its own name, never under another.
     if (state?.kind === "gone" && hasOtherName) return this.skipCopy(id, identity);
     const before = endedBefore(state);
@@ -127,6 +123,26 @@ export class ObjectObserver<Request, Remote, Memory> {
       isVisible: !isCreateAnswer,
     });
     table.dispatch(uid, { kind: "seen", object });
+  }
+
+  /** Takes in an object of a pod that has another one of the same attempt or of a later one. */
+  #noteSurplus(
+    state: PodState<Remote, Memory>,
+    { id, identity, remote }: RemoteTarget<Remote>,
+    { createdAt, hasOtherName }: NotedFacts<Remote>,
+  ): void {
+    const { table, onSurplus, backend } = this.#options;
+    const isEarlier = identity.attempt < identityOf(state).attempt;
+    // Only a back end that creates an object for every request can have made a second one.
+    if (hasOtherName || !(isEarlier || backend.limits.idempotency === "none")) return this.skipCopy(id, identity);
+    if (!isEarlier && state.kind === "present" && isOlder(createdAt, state.object)) {
+      // Two programs that each ended the other's object would leave none: both keep the oldest one.
+      const object = this.#knownObject(id, identity, remote, { known: undefined, listedAt: createdAt, isVisible: true });
+      table.dispatch(identity.ref.uid, { kind: "seen", object });
+      return onSurplus(state.object.id, state.object.identity, state.object.remote);
+    }
+    if (this.#isPast(id, identity, remote)) remember(this.#past, id);
+    else onSurplus(id, identity, remote);
   }
 
   /** Whether another object is, or will be, the pod's. */
@@ -253,6 +269,11 @@ export class ObjectObserver<Request, Remote, Memory> {
       `its tags are those of pod ${namespace}/${name}, whose object it is not: it is a copy; delete it, or its tags`,
     );
   }
+}
+
+/** Whether the object was created before the known one, which is younger than the last list if that did not tell its time. */
+function isOlder<Remote, Memory>(createdAt: string | undefined, { createdAt: known }: KnownObject<Remote, Memory>): boolean {
+  return createdAt !== undefined && (known === undefined || Date.parse(createdAt) < Date.parse(known));
 }
 
 /** Adds an id, and forgets the oldest one if there are too many. */
