@@ -94,7 +94,7 @@ const quoting =
     body: { error: { code, message: `bad request: ${JSON.stringify(aci.azure.calls.at(-1)?.body)}` } },
   });
 
-test("no secret leaves the secure fields of the requests, whatever goes wrong", async () => {
+test("no secret leaves the secure fields of the requests, whatever goes wrong", { timeout: 300_000 }, async () => {
   const own = pod();
   await using aci = await openAci({
     pods: [own],
