@@ -1,4 +1,5 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
+import type { ResolvedPod } from "@virtual-kubelet/core";
 import { NotFoundError, QuotaExceededError, UnauthorizedError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { ThrottledError } from "./calls/throttled-error.ts";
@@ -278,4 +279,25 @@ test("two programs of one node keep the same object of a pod where every create 
     { status: { phase: "Running" } },
   ]);
   await Promise.all([node.stop(), other.stop()]);
+});
+
+test("nothing is remembered of a pod that found no room and was deleted", async () => {
+  const { clock, backend, node } = await started();
+  const pod = { metadata: { namespace: "default", name: "web", uid: "uid-0" }, spec: { containers: [] } };
+  const ref = { namespace: "default", name: "web", uid: "uid-0" };
+  const create = async (): Promise<unknown> => {
+    const created = node.provider.createPod(pod, {} as ResolvedPod, never).catch((error: unknown) => error);
+    await clock.advance(1_000);
+    return created;
+  };
+  backend.faults = { createFull: 1 };
+  expect([await create(), await create()]).toMatchObject([{ code: "VK_QUOTA_EXCEEDED" }, { code: "VK_QUOTA_EXCEEDED" }]);
+  const deleted = node.provider.deletePod(ref, { gracePeriodSeconds: 0 }, never).catch((error: unknown) => error);
+  await clock.advance(1_000);
+  expect(await deleted).toMatchObject({ code: "VK_NOT_FOUND" });
+  backend.faults = {};
+
+  expect(await create()).toBeUndefined();
+  expect(backend.liveOf("uid-0")).toHaveLength(1);
+  await node.stop();
 });

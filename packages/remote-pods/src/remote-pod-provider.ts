@@ -21,7 +21,7 @@ import type {
   StatsSummary,
 } from "@virtual-kubelet/core";
 import { podRef } from "@virtual-kubelet/core";
-import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { isNotFound, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RemoteBackend } from "./backend/remote-backend.ts";
 import type { RemoteTarget } from "./backend/remote-target.ts";
 import { isThrottled } from "./calls/throttled-error.ts";
@@ -147,7 +147,13 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     // The steps of a deletion are taken whether or not anybody listens.
     this.#watch.start();
     await untilAborted(this.#creator.settled(ref.uid), signal);
-    await this.#endings.delete(ref, options, signal);
+    try {
+      await this.#endings.delete(ref, options, signal);
+    } catch (error) {
+      // A pod that never had an object leaves no state that would end.
+      if (isNotFound(error)) this.#creator.forget(ref.uid);
+      throw error;
+    }
     this.#watch.lookSoon(ref.uid);
   }
 

@@ -16,7 +16,10 @@ export interface Rate {
 
 /** Limits of a back end, as its documentation gives them. remote-pods uses 70 % of each rate, because other programs share the account. */
 export interface BackendLimits {
-  /** Published rate of each class of requests. A class that is not listed is not limited. */
+  /**
+   * Published rate of each class of requests. A class that is not listed is not limited. The pace of descriptions follows the class `read`, so
+   * {@link RemoteBackend.describe} must belong to it.
+   */
   readonly rates: Readonly<Record<CallClass, readonly Rate[]>>;
   /** Maximum number of objects in one {@link RemoteBackend.describe}; 1 or more. */
   readonly describeBatch: number;

@@ -31,7 +31,7 @@ export interface ListedObject<Remote> {
    * tags are the pod's; a copy is left alone. Default: `false`. A back end with {@link RemoteBackend.idOf} compares the ids instead.
    */
   readonly hasOtherName?: boolean | undefined;
-  /** RFC 3339; the oldest of several objects of one attempt is kept. */
+  /** RFC 3339; with {@link BackendLimits.idempotency} `none`, the oldest of several objects of one attempt is kept. */
   readonly createdAt?: string | undefined;
 }
 
@@ -157,7 +157,7 @@ export interface RemoteBackend<Request, Remote, Memory = undefined> {
   /** Yields ids of objects that have changed, for a back end that tells. The list is then read less often. */
   watch?(signal: AbortSignal): AsyncIterable<string>;
 
-  /** Applies a change. Absent: changes of images and of the deadline are refused, changes of labels and annotations are ignored. */
+  /** Applies a change. Absent: changed images are refused; labels, annotations, tolerations and the deadline concern Kubernetes alone. */
   update?(
     target: RemoteTarget<Remote>,
     change: { readonly pod: DeepReadonly<Pod>; readonly resolved: ResolvedPod; readonly changes: PodChanges },

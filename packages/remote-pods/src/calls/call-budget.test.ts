@@ -390,3 +390,11 @@ test("a call that does not wait for a pause fails at once while the back end has
 
   expect([refused.times, times]).toEqual([[0], [60_000]]);
 });
+
+test.each([
+  { burst: 0, perSecond: 1 },
+  { burst: 1, perSecond: 0 },
+  { burst: 1, perSecond: Number.NaN },
+])("a rate that allows nothing is refused, because it would limit nothing: %j", (rate) => {
+  expect(() => budgetOf({ rates: { read: [rate] } })).toThrow(/^limit requests: a burst of .* expected more than 0$/);
+});

@@ -1,3 +1,4 @@
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { Rate } from "../backend/backend-limits.ts";
 
 /** Counts the requests of one rate. All times are monotonic milliseconds. */
@@ -21,8 +22,13 @@ export function perWindow(requests: number, windowMs: number): Rate {
  * Returns the limiter of a share of a rate.
  *
  * @param share - more than 0, at most 1
+ * @throws InvalidInputError for a rate that allows nothing
  */
 export function rateLimiter(rate: Rate, share: number): RateLimiter {
+  if (!(rate.burst >= 1 && rate.perSecond > 0 && share > 0))
+    throw new InvalidInputError(
+      `limit requests: a burst of ${rate.burst} and ${rate.perSecond} per second, of which ${share} is used, allow none; expected more than 0`,
+    );
   return rate.windowMs === undefined ? new TokenBucket(rate, share) : new SlidingWindow(rate, rate.windowMs, share);
 }
 

@@ -87,6 +87,18 @@ test("output that is not followed is one snapshot, and the back end is told what
   expect(all.container.reads).toEqual([{ atMs: 0, query: { tailLines: 2, sinceTime: "2026-01-01T00:00:00Z" } }]);
 });
 
+test("no lines are not asked for, unless those that follow are", async () => {
+  const all = setUp();
+  all.container.text = "a\nb\n";
+  const result = reading(await open(all, { ...plain, tailLines: 0 }));
+  await all.clock.settle();
+  expect([result.text, result.hasEnded, all.container.reads]).toEqual(["", true, []]);
+  all.container.isRunning = true;
+  await open(all, { ...followed, tailLines: 0 });
+
+  expect(all.container.reads).toMatchObject([{ query: { tailLines: 1_000 } }]);
+});
+
 test("followed output has each line once, and ends after the read that follows the container's end", async () => {
   const all = setUp();
   const { clock, container } = all;

@@ -31,6 +31,8 @@ export async function followSnapshots(
   if (previous) throw new NotFoundError("read the output of the previous container: the back end keeps only that of the current one");
   const state = source.state();
   const isFollowed = follow && state.isRunning;
+  // Back ends take a tail of no lines for a fault, or for all lines.
+  if (!isFollowed && tailLines === 0) return { data: pieceOf(""), timestamps: false };
   const query = isFollowed
     ? { tailLines: tailLines === undefined ? undefined : Math.max(tailLines, pollers.tailLines) }
     : { tailLines, sinceTime };
