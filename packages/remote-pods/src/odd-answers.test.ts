@@ -160,6 +160,28 @@ test("a 404 of a deletion that is about something else does not make the pod gon
   await node.stop();
 });
 
+test("a deletion of a new object that one call shows and the other not yet succeeds, and is asked for again", async () => {
+  const { clock, backend, node } = await started({ lifeOf: () => ({ startsAfterMs: 0 }), limits: { visibleAfterMs: 120_000 } });
+  const ref = node.add("uid-0");
+  await clock.advance(110_000);
+  const end = backend.end.bind(backend);
+  let refusals = 0;
+  backend.end = async (...args) => {
+    if (refusals++ < 2) throw new NotFoundError("end: no such object yet");
+    return end(...args);
+  };
+
+  const deletion = node.provider.deletePod(ref, { gracePeriodSeconds: 0 }, never);
+  await clock.advance(1_000);
+  await deletion;
+  expect(backend.liveOf("uid-0")).toHaveLength(1);
+  node.pods.delete("uid-0");
+  await clock.advance(8_000);
+
+  expect(backend.liveOf("uid-0")).toEqual([]);
+  await node.stop();
+});
+
 test("a restarted program does not create an object beside the latest one, which the list may not show yet", async () => {
   const { clock, backend, node } = await started({
     limits: { idempotency: "token", visibleAfterMs: 20_000 },

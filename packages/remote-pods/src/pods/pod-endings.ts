@@ -122,6 +122,8 @@ export class PodEndings<Request, Remote, Memory> {
       this.#disposal.signal.throwIfAborted();
       // A 404 may be about something else, such as a cluster or a secret; only the description says that the object is gone.
       if (isNotFound(error) && !(await finder.look(object.id, this.#disposal.signal))) return;
+      // The calls of a back end may show a new object at different times; the next look decides.
+      if (isNotFound(error) && nowMs - object.sinceMs < backend.limits.visibleAfterMs) return onStep(uid);
       // The back end is busy with the object; the next look decides.
       if (!isConflict(error)) throw withoutNotFound(error);
       const { namespace, name } = object.identity.ref;
