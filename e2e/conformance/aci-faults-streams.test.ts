@@ -3,6 +3,7 @@ import { podRef, type AttachIO, type Pod, type Provider } from "@virtual-kubelet
 import { eventually } from "@virtual-kubelet/testing";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ArmAnswer } from "../aci/fake/arm-request.ts";
 import { FakeAzure } from "../aci/fake/fake-azure.ts";
 import { quickTimings } from "../aci/fake/fake-container-group.ts";
 import { AciProgram } from "../aci/support/aci-program.ts";
@@ -33,6 +34,37 @@ test.each([1, 2, 3, 7])("a log whose answer comes in chunks of %i bytes is whole
     return Buffer.concat(chunks).toString("utf8").replaceAll(/^\S+ /gm, "");
   };
   expect(await aci.settle(read())).toEqual({ status: "fulfilled", value: text + text });
+});
+
+test.each([
+  ["in the middle of a line", "Grü"],
+  ["in the middle of a character, which Azure replaces", "Gr\uFFFD"],
+  ["between two lines", ""],
+])("a followed log that is cut %s is whole and has nothing twice", async (_where, cut) => {
+  await using aci = await openAci({ script: () => ({ exit: { afterMs: 300_000, exitCode: 0 } }) });
+  const followed = podOf({ restartPolicy: "Never", containers: [{ name: "web", image: "nginx" }] });
+  await aci.create(followed);
+  await aci.untilPhase(followed, "Running");
+  const line = (second: number): string => `2026-01-01T00:01:0${second}.000000000Z ${text}`;
+  let content = line(1) + (cut === "" ? "" : `2026-01-01T00:01:02.000000000Z ${cut}`);
+  const answer = (real: ArmAnswer): ArmAnswer => ({ ...real, body: { content } });
+  aci.azure.faults.add({ method: "GET", path: /\/logs\?/, answer });
+  const options = { follow: true, previous: false, timestamps: false };
+  const logs = await aci.settle(Promise.resolve(aci.provider.getContainerLogs?.(podRef(followed), "web", options, signal)));
+  let got = "";
+  const read = async (): Promise<void> => {
+    if (logs.status === "rejected") throw logs.reason;
+    for (const part of [logs.value?.data ?? [], logs.value?.live ?? []])
+      for await (const chunk of part) got += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
+  };
+  const reading = read();
+  await aci.clock.advance(20_000);
+  content = line(1) + line(2);
+  await aci.clock.advance(20_000);
+  content = line(1) + line(2) + line(3);
+  await aci.clock.advance(20_000);
+  expect((await aci.settle(reading)).status).toBe("fulfilled");
+  expect(got.replaceAll(/^\S+Z /gm, "")).toBe(text.repeat(3));
 });
 
 const resources = new AsyncDisposableStack();
