@@ -323,3 +323,28 @@ test("nothing is remembered of a pod that found no room and was deleted", async 
   expect(backend.liveOf("uid-0")).toHaveLength(1);
   await node.stop();
 });
+
+test("a restarted program creates no object beside a later one that an incomplete list omits", async () => {
+  const { clock, backend, node } = await started({
+    lifeOf: ({ attempt }) => ({ startsAfterMs: 10, exitCode: 1, runsAgain: true, ...(attempt < 2 && { endsAfterMs: 1_000 }) }),
+  });
+  node.add("uid-0");
+  await clock.advance(120_000);
+  const pod = node.pods.get("uid-0") ?? {};
+  await node.stop();
+  const list = backend.list.bind(backend);
+  backend.list = async (signal) => ({ ...(await list(signal)), objects: [], problems: ["page 1 failed"] });
+  node.start();
+
+  const created = node.provider.createPod(pod, {} as ResolvedPod, never).catch((error: unknown) => error);
+  await clock.advance(10_000);
+  expect(await created).toMatchObject({ code: "VK_UNAVAILABLE" });
+  backend.list = list;
+  const again = node.provider.createPod(pod, {} as ResolvedPod, never);
+  await clock.advance(10_000);
+  await again;
+
+  expect(backend.liveOf("uid-0")).toMatchObject([{ id: "uid-0-2" }]);
+  expect(backend.violations).toEqual([]);
+  await node.stop();
+});

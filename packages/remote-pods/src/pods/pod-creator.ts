@@ -81,6 +81,7 @@ export class PodCreator<Request, Remote, Memory> {
     signal.throwIfAborted();
     await untilAborted(this.settled(ref.uid), signal);
     const { table } = this.#options;
+    if (table.get(ref.uid) === undefined) await this.#findLatest(pod, signal);
     const state = table.get(ref.uid);
     if (state?.kind === "deleting") throw new UnavailableError(`create pod ${nameOf(ref)}: its object is still being deleted`);
     if (state && state.kind !== "creating" && state.kind !== "unclear" && state.kind !== "gone") return;
@@ -128,6 +129,21 @@ export class PodCreator<Request, Remote, Memory> {
     const work = this.#send(request, identity).finally(() => this.#underWay.delete(uid));
     this.#underWay.set(uid, work);
     await untilAborted(work, signal);
+  }
+
+  /**
+   * Looks for the latest object of a pod that has run before. Its number is not known, so only a complete list tells that there is none.
+   *
+   * @throws UnavailableError if the list is incomplete
+   */
+  async #findLatest(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
+    const { finder } = this.#options;
+    if (finder.hasListed || this.#firstIdentity(pod).attempt === 0) return;
+    try {
+      await finder.find(podRef(pod), signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 
   /** Refuses a pod that has a status while its latest object, which an earlier program may have created, may not be listed yet. */
