@@ -119,7 +119,7 @@ function createProvider(host: ProviderHost, config: AciConfig): Provider {
   const settings = readSettings(config);
   const authorities = readAuthorities(config.caFile);
   const { clock, random, logger, metrics } = host;
-  const budget = new CallBudget({ backEnd: "aci", rates: limits.rates, clock, random, metrics });
+  const budget = new CallBudget({ backEnd: "aci", rates: limits.rates, callTimeoutMs: limits.callTimeoutMs, clock, random, metrics });
   const tokens = createTokenSource({ settings, clock });
   const arm = new ArmClient({
     endpoint: settings.cloud.endpoint,

@@ -32,7 +32,14 @@ class FargateProvider extends RemotePodProvider<TaskRequest, EcsTask, TaskMemory
   constructor(host: ProviderHost, config: FargateConfig) {
     const { clock, random, metrics } = host;
     const clients = openClients(config);
-    const budget = new CallBudget({ backEnd: "fargate", rates: backendLimits.rates, clock, random, metrics });
+    const budget = new CallBudget({
+      backEnd: "fargate",
+      rates: backendLimits.rates,
+      callTimeoutMs: backendLimits.callTimeoutMs,
+      clock,
+      random,
+      metrics,
+    });
     const backend = new FargateBackend({ host, config, clients, budget });
     super({ host, backend });
     this.#opened = { backend, budget, clients };

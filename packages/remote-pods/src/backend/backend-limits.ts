@@ -21,6 +21,11 @@ export interface BackendLimits {
    * {@link RemoteBackend.describe} must belong to it.
    */
   readonly rates: Readonly<Record<CallClass, readonly Rate[]>>;
+  /**
+   * Milliseconds after which a request without an answer is given up; longer than any answer takes. Its outcome is unknown then: what a create has
+   * made is adopted. `CallBudget` enforces it. Default: 120,000.
+   */
+  readonly callTimeoutMs?: number | undefined;
   /** Maximum number of objects in one {@link RemoteBackend.describe}; 1 or more. */
   readonly describeBatch: number;
   /**

@@ -301,7 +301,8 @@ test("an abort ends a wait for a turn, a request under way and a back-off, and l
     budget.run({ ...read, class: "other" }, abort.signal, failing(clock, new UnavailableError("x")).send),
   ].map((call) => call.catch(failure));
   await clock.advance(100);
-  expect([budget.waiting, clock.pending]).toEqual([100, 2]);
+  // One timer each of the next turn, of the back-off, and of the deadline of the request under way.
+  expect([budget.waiting, clock.pending]).toEqual([100, 3]);
 
   const reason = new Error("given up");
   abort.abort(reason);
@@ -311,6 +312,61 @@ test("an abort ends a wait for a turn, a request under way and a back-off, and l
   expect([budget.waiting, clock.pending, getEventListeners(abort.signal, "abort").length]).toEqual([0, 0, 0]);
   await expect(budget.run(read, abort.signal, hang)).rejects.toBe(reason);
   expect(signals).toHaveLength(1);
+});
+
+const ignoring = (): Promise<never> => Promise.withResolvers<never>().promise;
+const obeying = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(new UnavailableError("cut off"))));
+
+test.for([
+  ["ignores its signal", ignoring, undefined, 120_000],
+  ["ends with its signal", obeying, undefined, 120_000],
+  ["ignores its signal", ignoring, 5_000, 5_000],
+] as const)(
+  "a request that is never answered and %s is given up at its deadline, and not repeated",
+  async ([, hang, callTimeoutMs, afterMs]) => {
+    const { clock, budget, metrics } = budgetOf({ callTimeoutMs });
+    const signals: AbortSignal[] = [];
+    const endedMs: number[] = [];
+    const call = budget
+      .run(read, never, (signal) => (signals.push(signal), hang(signal)))
+      .catch((error: unknown) => (endedMs.push(clock.monotonic()), error));
+    await clock.advance(600_000);
+    const error = await call;
+
+    expect(error).toBeInstanceOf(DeadlineExceededError);
+    expect(String(error)).toContain(`call Get of aci: no answer within ${afterMs / 1000} s`);
+    expect([signals.map(({ reason }) => reason === error), endedMs, clock.pending]).toEqual([[true], [afterMs], 0]);
+    expect([...metrics.counts]).toEqual([["virtual_kubelet_backend_requests_total aci read Get deadline_exceeded", 1]]);
+  },
+);
+
+test("the deadline counts from the moment a request is sent, not while it waits for its turn, and anew for each attempt", async () => {
+  const { clock, budget } = budgetOf({ rates: { read: [{ burst: 1, perSecond: 0.001 }] } });
+  await budget.run(read, never, async () => {});
+  const sentMs: number[] = [];
+  const slow = async (signal: AbortSignal): Promise<string> => {
+    sentMs.push(clock.monotonic());
+    await clock.sleep(119_000, signal);
+    if (sentMs.length === 1) throw new UnavailableError("503");
+    return "answer";
+  };
+  const call = budget.run(read, never, slow);
+  await clock.advance(5_000_000);
+
+  expect(await call).toBe("answer");
+  expect(sentMs).toHaveLength(2);
+  expect(sentMs[0]).toBeGreaterThan(1_000_000);
+});
+
+test("fifty requests that are never answered do not hold up the others of their class", async () => {
+  const { clock, budget } = budgetOf({ rates: { read: [{ burst: 100, perSecond: 10 }] } });
+  for (let count = 0; count < 50; count++) budget.run(read, never, ignoring).catch(failure);
+  const { times, send } = failing(clock);
+  void budget.run(read, never, send);
+  await clock.advance(1_000);
+
+  expect(times).toEqual([0]);
 });
 
 test("a thousand calls aborted one after the other leave the turn of the next one as it was", async () => {

@@ -1,4 +1,4 @@
-import { LinkedSignal, untilAborted } from "@virtual-kubelet/async";
+import { LinkedSignal, withDeadline, type Deadline } from "@virtual-kubelet/async";
 import type { Clock, Metrics, Random } from "@virtual-kubelet/core";
 import { codeOf, isRetryable, UnavailableError, type ErrorCode } from "@virtual-kubelet/errdefs";
 import { backoffMs, retryAfterMsOf, type Backoff } from "@virtual-kubelet/kube-client";
@@ -31,6 +31,8 @@ export interface CallBudgetOptions {
   /** Name of the back end; a label of metrics, such as `aci`. */
   readonly backEnd: string;
   readonly rates: BackendLimits["rates"];
+  /** Milliseconds from the moment a request is sent. Default: 120,000, which is longer than the gateways of clouds wait. */
+  readonly callTimeoutMs?: BackendLimits["callTimeoutMs"];
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
@@ -39,6 +41,8 @@ export interface CallBudgetOptions {
   /** Maximum number of attempts of one call; 1 or more. Default: 4. */
   readonly maxAttempts?: number | undefined;
 }
+
+const defaultCallTimeoutMs = 120_000;
 
 /** Back-off between the attempts of a call. */
 const retryBackoff: Backoff = { initialMs: 500, maxMs: 20_000 };
@@ -65,7 +69,7 @@ interface CallClassState {
 
 /**
  * Budget of requests to a back end. A client sends every HTTP request through {@link run}, which waits until all rates of its class allow it,
- * pauses the class for as long as the back end asks, and repeats what may be repeated.
+ * pauses the class for as long as the back end asks, repeats what may be repeated, and gives up a request that is never answered.
  *
  * Share one budget among all clients that use the same account. A new budget does not know which requests were made before.
  *
@@ -109,15 +113,20 @@ export class CallBudget implements Disposable {
    * `retryAfterMs` of an UnavailableError pauses the class for all callers, at most for an hour (that of a QuotaExceededError is about one pod); a `ThrottledError` without it
    * pauses the class for 1 s, and longer each time until a request of the same operation succeeds.
    *
+   * A request that is not answered within `callTimeoutMs` is aborted. It is not repeated, because the caller has waited long, and no longer waited
+   * for, even if `send` ignores its signal. As after every lost answer, it is unknown whether the request was carried out.
+   *
    * @param send - sends one HTTP request; called once for each attempt
-   * @throws what the last attempt throws; `signal.reason` when aborted; UnavailableError when the budget is disposed of
+   * @throws what the last attempt throws; DeadlineExceededError if it is not answered; `signal.reason` when aborted; UnavailableError when the
+   * budget is disposed of
    */
   async run<T>(call: BudgetedCall, signal: AbortSignal, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     using linked = new LinkedSignal(signal, this.#closed.signal);
     for (let attempt = 1; ; attempt++) {
       await this.#acquire(call, linked.signal);
+      let attemptSignal: AbortSignal | undefined;
       try {
-        const answer = await untilAborted(send(linked.signal), linked.signal);
+        const answer = await withDeadline(this.#deadline(call), linked.signal, (inner) => send((attemptSignal = inner)));
         this.#classOf(call.class).throttles.delete(call.operation);
         this.#count(call, "ok");
         return answer;
@@ -127,6 +136,7 @@ export class CallBudget implements Disposable {
           throw linked.signal.reason;
         }
         this.#count(call, outcomeOf(error));
+        if (attemptSignal?.aborted) throw error;
         const isPaused = this.#pause(call, error);
         if (attempt >= this.#maxAttempts || !mayRepeat(call, error)) throw error;
         const { clock, random } = this.#options;
@@ -139,6 +149,11 @@ export class CallBudget implements Disposable {
   [Symbol.dispose](): void {
     for (const gauge of this.#gauges) gauge?.[Symbol.dispose]();
     this.#closed.abort(new UnavailableError(`call ${this.#options.backEnd}: the provider is being closed`));
+  }
+
+  #deadline({ operation }: BudgetedCall): Deadline {
+    const { clock, backEnd, callTimeoutMs = defaultCallTimeoutMs } = this.#options;
+    return { clock, timeoutMs: callTimeoutMs, what: `call ${operation} of ${backEnd}` };
   }
 
   async #acquire(call: BudgetedCall, signal: AbortSignal): Promise<void> {
