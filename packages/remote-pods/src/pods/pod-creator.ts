@@ -174,7 +174,7 @@ export class PodCreator<Request, Remote, Memory> {
     const { uid } = identity.ref;
     table.dispatch(uid, { kind: "create", identity });
     try {
-      const { id, remote } = await backend.create(request, identity, signal);
+      const { id, remote } = await untilAborted(backend.create(request, identity, signal), signal);
       if (observer.isAnother(id, identity, remote))
         throw new UnavailableError(
           `create pod ${nameOf(identity.ref)}: ${backend.name} answered with object ${id}, which is not the pod's`,

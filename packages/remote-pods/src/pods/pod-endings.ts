@@ -115,7 +115,9 @@ export class PodEndings<Request, Remote, Memory> {
       logger.warn({ pod: `${namespace}/${name}`, object: object.id }, message);
     }
     try {
-      const step = await backend.end(object, { graceLeftMs: deadlineMs - nowMs, isAsked, killedAgoMs, isDeleted }, this.#disposal.signal);
+      const { signal } = this.#disposal;
+      const ending = { graceLeftMs: deadlineMs - nowMs, isAsked, killedAgoMs, isDeleted };
+      const step = await untilAborted(backend.end(object, ending, signal), signal);
       table.dispatch(uid, { kind: "stepped", step });
       if (step !== "wait") onStep(uid);
     } catch (error) {

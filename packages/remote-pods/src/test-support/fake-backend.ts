@@ -8,10 +8,12 @@ import {
   QuotaExceededError,
   UnavailableError,
 } from "@virtual-kubelet/errdefs";
+import { noMetrics } from "@virtual-kubelet/kube-client";
 import type { BackendLimits } from "../backend/backend-limits.ts";
 import type { IdentityReading, Observation, PodIdentity, Progress } from "../backend/observation.ts";
 import type { Ending, EndStep, ObserveContext, RemoteBackend, RemoteDescriptions, RemoteListing } from "../backend/remote-backend.ts";
 import type { RemoteTarget } from "../backend/remote-target.ts";
+import { CallBudget } from "../calls/call-budget.ts";
 
 /** Life of an object's only container, in milliseconds from its creation. */
 export interface FakeLife {
@@ -84,14 +86,23 @@ export class FakeBackend implements RemoteBackend<string, FakeObject> {
   /** Rules that were broken by whoever uses the back end. */
   readonly violations: string[] = [];
   faults: Partial<FakeFaults> = {};
+  /** Chooses calls that are carried out and never answered, not even when they are aborted. */
+  hangs: ((call: FakeCall) => boolean) | undefined;
+  settle?: NonNullable<RemoteBackend<string, FakeObject>["settle"]>;
+  release?: NonNullable<RemoteBackend<string, FakeObject>["release"]>;
+  sweep?: NonNullable<RemoteBackend<string, FakeObject>["sweep"]>;
   readonly idOf?: (identity: PodIdentity) => string;
   readonly #options: FakeBackendOptions;
+  readonly #budget: CallBudget;
   readonly #unasked = new Set<string>();
   #serial = 0;
 
   constructor(options: FakeBackendOptions) {
     this.#options = options;
     this.limits = { rates: {}, describeBatch: 10, idempotency: "name", visibleAfterMs: 0, ...options.limits };
+    const { clock, random } = options;
+    const { callTimeoutMs } = this.limits;
+    this.#budget = new CallBudget({ backEnd: "fake", rates: {}, callTimeoutMs, clock, random, metrics: noMetrics });
     if (this.limits.idempotency === "name") this.idOf = ({ ref: { uid }, attempt }) => `${uid}-${attempt}`;
   }
 
@@ -144,7 +155,7 @@ export class FakeBackend implements RemoteBackend<string, FakeObject> {
   async create(_request: string, identity: PodIdentity, signal: AbortSignal): Promise<{ readonly id: string }> {
     const { uid } = identity.ref;
     if (this.#unasked.has(uid)) this.violations.push(`create of ${uid} was repeated without a look`);
-    this.#note("create", [], uid);
+    const call = this.#note("create", [], uid);
     await this.#latency(signal);
     if (this.#strikes("createUnavailable")) throw this.#unclear(uid, "create");
     if (this.#strikes("createRefused")) throw new InvalidInputError("spec.containers: refused");
@@ -155,14 +166,16 @@ export class FakeBackend implements RemoteBackend<string, FakeObject> {
       throw this.#unclear(uid, "create");
     }
     const id = this.#commit(identity);
+    await this.#hang(call, signal);
     if (this.#strikes("createLost")) throw this.#unclear(uid, "create");
     if (id === undefined) throw new ConflictError(`an object of ${uid} exists already`);
     return { id };
   }
 
   async list(signal: AbortSignal): Promise<RemoteListing<FakeObject>> {
-    this.#note("list", []);
+    const call = this.#note("list", []);
     await this.#latency(signal);
+    await this.#hang(call, signal);
     if (this.#strikes("listFails")) throw new UnavailableError("list: no answer");
     const isIncomplete = this.#strikes("listIncomplete");
     if (!isIncomplete) this.#unasked.clear();
@@ -184,9 +197,10 @@ export class FakeBackend implements RemoteBackend<string, FakeObject> {
   }
 
   async describe(ids: readonly string[], signal: AbortSignal): Promise<RemoteDescriptions<FakeObject>> {
-    this.#note("describe", ids);
+    const call = this.#note("describe", ids);
     if (ids.length > this.limits.describeBatch) this.violations.push(`describe of ${ids.length} objects`);
     await this.#latency(signal);
+    await this.#hang(call, signal);
     if (this.#strikes("describeFails")) throw new UnavailableError("describe: no answer");
     for (const uid of this.#unasked) if (ids.some((id) => id.startsWith(`${uid}-`))) this.#unasked.delete(uid);
     const found = ids.flatMap((id) => this.#visible(id) ?? []).map((object) => ({ id: object.id, remote: { ...object } }));
@@ -195,13 +209,14 @@ export class FakeBackend implements RemoteBackend<string, FakeObject> {
   }
 
   async end({ id, identity }: RemoteTarget<FakeObject>, ending: Ending, signal: AbortSignal): Promise<EndStep> {
-    this.#note("end", [id], identity.ref.uid);
+    const call = this.#note("end", [id], identity.ref.uid);
     await this.#latency(signal);
     const object = this.#visible(id);
     if (!object) throw new NotFoundError(`end ${id}: no such object`);
     if (object.tags.kind !== "pod" || object.hasOtherName) this.violations.push(`end of ${id}, which is somebody else's`);
     if (this.#strikes("endFails")) throw new UnavailableError("end: no answer");
     const step = this.#end(object, ending);
+    await this.#hang(call, signal);
     if (this.#strikes("endLost")) throw new DeadlineExceededError("end: the answer was lost");
     return step;
   }
@@ -290,8 +305,16 @@ export class FakeBackend implements RemoteBackend<string, FakeObject> {
     return new UnavailableError(`${call}: the answer was lost`);
   }
 
-  #note(kind: FakeCall["kind"], ids: readonly string[], uid?: string): void {
-    this.calls.push({ kind, ids, uid, atMs: this.#nowMs });
+  #note(kind: FakeCall["kind"], ids: readonly string[], uid?: string): FakeCall {
+    const call = { kind, ids, uid, atMs: this.#nowMs };
+    this.calls.push(call);
+    return call;
+  }
+
+  async #hang(call: FakeCall, signal: AbortSignal): Promise<void> {
+    if (!this.hangs?.(call)) return;
+    const request = { class: call.kind, operation: call.kind, isIdempotent: true };
+    await this.#budget.run(request, signal, () => Promise.withResolvers<never>().promise);
   }
 
   async #latency(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { Signal } from "@virtual-kubelet/async";
+import { Signal, untilAborted } from "@virtual-kubelet/async";
 import type { ProviderHost } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { isDeepStrictEqual } from "node:util";
@@ -17,8 +17,10 @@ const stableFactor = 6;
 /** Lists of a back end that reports changes by itself are this many times rarer again. */
 const watchedFactor = 4;
 const sweepIntervalMs = 600_000;
-/** Batches of descriptions in one round, so that a slow round does not hold up deletions. */
+/** Batches of descriptions that are under way at the same time. */
 const batchesAtOnce = 16;
+/** A batch that is under way for longer no longer counts, so that calls that hang do not hold up those of other pods. */
+const slowBatchMs = 5_000;
 /** Delay before another object is created for a pod after the last attempt to do so. */
 const createAgainMs = 10_000;
 const watchRetryMs = 5_000;
@@ -44,13 +46,16 @@ interface Look {
 
 /**
  * Follows all pods: one list for all, descriptions of the objects that change or are due, the next step of each deletion, and the next object of
- * each pod that waits for one.
+ * each pod that waits for one. All calls of the back end run beside each other, so that one that hangs holds up only the pods that it is about.
  */
 export class PodWatch<Request, Remote, Memory> {
   readonly #options: PodWatchOptions<Request, Remote, Memory>;
   readonly #looks = new Map<string, Look>();
   readonly #versions = new Map<string, string>();
   readonly #unsettled = new Set<string>();
+  /** Pods that are being looked at: the value says whether another look has been asked for in the meantime. */
+  readonly #looking = new Map<string, boolean>();
+  readonly #tasks = new Set<Promise<void>>();
   /** Times at which the next object of a pod was last created. */
   readonly #createdMs = new Map<string, number>();
   readonly #disposal = new AbortController();
@@ -59,6 +64,9 @@ export class PodWatch<Request, Remote, Memory> {
   #sweepDueMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #isWatched = false;
+  #isListing = false;
+  #isSweeping = false;
+  #batches = 0;
   #running: Promise<unknown> | undefined;
 
   constructor(options: PodWatchOptions<Request, Remote, Memory>) {
@@ -107,6 +115,23 @@ export class PodWatch<Request, Remote, Memory> {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await this.#running;
+    await Promise.all(this.#tasks);
+  }
+
+  /** Runs a task beside the others, and looks for the next thing to do when it ends. */
+  #runBeside(task: (signal: AbortSignal) => Promise<void>, ended: () => void): void {
+    const { host } = this.#options;
+    const { signal } = this.#disposal;
+    const running = untilAborted(task(signal), signal)
+      .catch((err: unknown) => {
+        if (!signal.aborted) host.logger.error({ err }, "following the pods failed; trying again");
+      })
+      .finally(() => {
+        this.#tasks.delete(running);
+        ended();
+        this.#wake.notify();
+      });
+    this.#tasks.add(running);
   }
 
   #forget(uid: string, id: string | undefined): void {
@@ -148,23 +173,25 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   async #run(): Promise<void> {
-    const { pollIntervalMs, host } = this.#options;
-    const { clock, logger } = host;
+    const { clock } = this.#options.host;
     const { signal } = this.#disposal;
     while (!signal.aborted) {
-      try {
-        if (clock.monotonic() >= this.#listDueMs) await this.#list(signal);
-        await this.#lookAtDue(signal);
-        this.#createNext();
-      } catch (err) {
-        if (signal.aborted) return;
-        logger.error({ err }, "following the pods failed; trying again");
-        this.#listDueMs = clock.monotonic() + longestFailureMs;
-        // What failed is still due.
-        await clock.sleep(pollIntervalMs, signal).catch(() => {});
-      }
+      if (!this.#isListing && clock.monotonic() >= this.#listDueMs) this.#startList();
+      this.#startLooks();
+      this.#createNext();
       await this.#wake.wait(Math.max(0, this.#nextDueMs() - clock.monotonic()), clock, signal).catch(() => {});
     }
+  }
+
+  #startList(): void {
+    this.#isListing = true;
+    this.#runBeside(
+      (signal) => this.#list(signal),
+      () => {
+        this.#isListing = false;
+        this.#listDueMs = this.#options.host.clock.monotonic() + this.#listPauseMs();
+      },
+    );
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -175,14 +202,13 @@ export class PodWatch<Request, Remote, Memory> {
       this.#failures = 0;
       this.#noteListing(listing);
       this.#options.onListed?.();
-      await this.#sweep(listing, signal);
+      this.#sweep(listing);
     } catch (err) {
       signal.throwIfAborted();
       // Logged once for each outage.
       if (this.#failures++ === 0)
         host.logger.warn({ err }, `the pods at ${backend.name} could not be listed; their last known state stays in use`);
     }
-    this.#listDueMs = host.clock.monotonic() + this.#listPauseMs();
   }
 
   /** Marks as due what the list shows as changed, and what it lacks. */
@@ -198,27 +224,55 @@ export class PodWatch<Request, Remote, Memory> {
       if (version !== undefined) this.#versions.set(id, version);
       const isLost = isComplete && !there.has(uid) && (state.kind === "present" || state.kind === "deleting" || state.kind === "missing");
       const isUndescribed = state.kind === "present" && state.object.observation === undefined;
-      if (isChanged || isLost || isUndescribed)
-        this.#looks.set(uid, { dueMs: Number.NEGATIVE_INFINITY, pauseMs: this.#looks.get(uid)?.pauseMs ?? 0 });
+      if (isChanged || isLost || isUndescribed) this.#lookNow(uid, this.#looks.get(uid)?.pauseMs);
     }
   }
 
-  async #lookAtDue(signal: AbortSignal): Promise<void> {
+  /** Looks at the pods that are due, in batches that do not wait for each other. */
+  #startLooks(): void {
+    const { table, backend } = this.#options;
+    const { describeBatch } = backend.limits;
+    const due = this.#due(this.#options.host.clock.monotonic());
+    // A pod without an object needs no description.
+    const described = due.filter((uid) => objectOf(table.get(uid)));
+    for (let at = 0; at < described.length; at += describeBatch) this.#startBatch(described.slice(at, at + describeBatch));
+    for (const uid of due) if (!objectOf(table.get(uid))) this.#startLook(uid, () => this.#afterLook(uid, false));
+  }
+
+  #startBatch(uids: readonly string[]): void {
     const { table, finder, host } = this.#options;
-    const nowMs = host.clock.monotonic();
-    const due = this.#due(nowMs);
-    const ids = due.flatMap((uid) => objectOf(table.get(uid))?.id ?? []);
-    const failed = new Set(await finder.describe(ids, signal));
-    await Promise.all(due.map((uid) => this.#afterLook(uid, failed.has(objectOf(table.get(uid))?.id ?? ""), signal)));
+    const ids = uids.flatMap((uid) => objectOf(table.get(uid))?.id ?? []);
+    const described = finder.describe(ids, this.#disposal.signal);
+    this.#batches++;
+    const slow = Promise.withResolvers<void>();
+    const timer = host.clock.setTimer(slowBatchMs, () => slow.resolve());
+    this.#runBeside(
+      () => Promise.race([described.then(() => {}), slow.promise]),
+      () => {
+        timer[Symbol.dispose]();
+        this.#batches--;
+      },
+    );
+    for (const [index, uid] of uids.entries())
+      this.#startLook(uid, async () => this.#afterLook(uid, (await described).includes(ids[index] ?? "")));
+  }
+
+  #startLook(uid: string, look: () => Promise<void>): void {
+    this.#looking.set(uid, false);
+    this.#runBeside(look, () => {
+      const isAskedAgain = this.#looking.get(uid);
+      this.#looking.delete(uid);
+      if (isAskedAgain && this.#options.table.get(uid)) this.#lookNow(uid, this.#looks.get(uid)?.pauseMs);
+    });
   }
 
   /** Pods that are due. Others that are due soon fill the last batch, so that a thousand pods do not cost a thousand calls. */
   #due(nowMs: number): readonly string[] {
     const { table, backend } = this.#options;
     const { describeBatch } = backend.limits;
-    const looks = [...this.#looks].toSorted(([, a], [, b]) => a.dueMs - b.dueMs);
+    const looks = [...this.#looks].filter(([uid]) => !this.#looking.has(uid)).toSorted(([, a], [, b]) => a.dueMs - b.dueMs);
     const later = looks.findIndex(([, { dueMs }]) => dueMs > nowMs);
-    const count = Math.min(later === -1 ? looks.length : later, describeBatch * batchesAtOnce);
+    const count = Math.min(later === -1 ? looks.length : later, describeBatch * this.#freeBatches);
     const room = Math.ceil(count / describeBatch) * describeBatch - count;
     const soon = looks
       .slice(count)
@@ -227,8 +281,13 @@ export class PodWatch<Request, Remote, Memory> {
     return [...looks.slice(0, count), ...soon].map(([uid]) => uid);
   }
 
-  async #afterLook(uid: string, isFailed: boolean, signal: AbortSignal): Promise<void> {
+  get #freeBatches(): number {
+    return Math.max(0, batchesAtOnce - this.#batches);
+  }
+
+  async #afterLook(uid: string, isFailed: boolean): Promise<void> {
     const { table, finder, endings, backend, host } = this.#options;
+    const { signal } = this.#disposal;
     const state = table.get(uid);
     try {
       if (state?.kind === "unclear" || (state?.kind === "deleting" && !state.object)) await finder.adopt(state.identity, signal);
@@ -268,19 +327,23 @@ export class PodWatch<Request, Remote, Memory> {
     return state.kind === "unclear" && state.before !== undefined ? againMs : undefined;
   }
 
-  async #sweep({ isComplete, unreadable }: Listing, signal: AbortSignal): Promise<void> {
+  #sweep({ isComplete, unreadable }: Listing): void {
     const { backend, host, table, creator } = this.#options;
-    if (!backend.sweep || !isComplete || host.clock.monotonic() < this.#sweepDueMs) return;
+    if (!backend.sweep || !isComplete || this.#isSweeping || host.clock.monotonic() < this.#sweepDueMs) return;
     this.#sweepDueMs = host.clock.monotonic() + sweepIntervalMs;
     const uids = new Set(creator.underWay);
     for (const { ref } of unreadable) uids.add(ref.uid);
     for (const [uid, { kind }] of table.all()) if (kind !== "gone") uids.add(uid);
-    try {
-      await backend.sweep(uids, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      host.logger.debug({ err: messageOf(error) }, "leftovers could not be searched for; trying again");
-    }
+    const sweep = async (signal: AbortSignal): Promise<void> => {
+      try {
+        await backend.sweep?.(uids, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        host.logger.debug({ err: messageOf(error) }, "leftovers could not be searched for; trying again");
+      }
+    };
+    this.#isSweeping = true;
+    this.#runBeside(sweep, () => (this.#isSweeping = false));
   }
 
   async #follow(): Promise<void> {
@@ -304,8 +367,10 @@ export class PodWatch<Request, Remote, Memory> {
     }
   }
 
-  #lookNow(uid: string): void {
-    this.#looks.set(uid, { dueMs: Number.NEGATIVE_INFINITY, pauseMs: 0 });
+  #lookNow(uid: string, pauseMs = 0): void {
+    this.#looks.set(uid, { dueMs: Number.NEGATIVE_INFINITY, pauseMs });
+    // The answer that is under way may be older.
+    if (this.#looking.has(uid)) this.#looking.set(uid, true);
   }
 
   #listPauseMs(): number {
@@ -317,8 +382,8 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   #nextDueMs(): number {
-    let dueMs = this.#listDueMs;
-    for (const look of this.#looks.values()) dueMs = Math.min(dueMs, look.dueMs);
+    let dueMs = this.#isListing ? Number.POSITIVE_INFINITY : this.#listDueMs;
+    if (this.#freeBatches > 0) for (const [uid, look] of this.#looks) if (!this.#looking.has(uid)) dueMs = Math.min(dueMs, look.dueMs);
     for (const [uid, state] of this.#options.table.all()) dueMs = Math.min(dueMs, this.#createDueMs(uid, state) ?? dueMs);
     return dueMs;
   }
