@@ -111,7 +111,7 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     };
     this.#watch = new PodWatch({ backend, table, finder, creator: this.#creator, endings: this.#endings, host, pollIntervalMs, onListed });
     this.#pollIntervalMs = pollIntervalMs;
-    this.#pollers = new SnapshotPollers(host);
+    this.#pollers = new SnapshotPollers({ clock, random: host.random, logDelayMs: backend.limits.logDelayMs });
     const { probing } = backend;
     this.#probes =
       probing &&

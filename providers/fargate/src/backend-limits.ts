@@ -18,4 +18,7 @@ export const backendLimits: BackendLimits = {
   idempotency: "token",
   visibleAfterMs: 120_000,
   keepsEndedMs: 3_600_000,
+  // The awslogs driver sends what it has every 5 s; AWS does not say how soon CloudWatch shows it, which is some seconds.
+  // Source: moby daemon/logger/awslogs/cloudwatchlogs.go (`defaultForceFlushInterval`).
+  logDelayMs: 10_000,
 };

@@ -38,6 +38,11 @@ export interface BackendLimits {
   /** Milliseconds for which the back end keeps an object that has ended. `undefined`: until it is deleted. */
   readonly keepsEndedMs?: number | undefined;
   /**
+   * Milliseconds after which {@link RemoteBackend.logSnapshot} returns a line that a container has written. `logs -f` reads on for as long after
+   * the container's end. Default: 0.
+   */
+  readonly logDelayMs?: number | undefined;
+  /**
    * Whether every change of an object changes its version in lists, so that unchanged objects are never described. Default: `false`: they are
    * described at long intervals.
    */

@@ -18,6 +18,9 @@ class FakeContainer implements SnapshotSource {
   hasTimestamps = false;
   isRunning = true;
   instance: string | undefined = "1";
+  finishedAt: string | undefined;
+  /** Number of characters at the end that reads do not return yet. */
+  delayed = 0;
   /** Thrown by the next reads, one by one. */
   readonly errors: unknown[] = [];
   readonly reads: { readonly atMs: number; readonly query: SnapshotQuery }[] = [];
@@ -30,13 +33,14 @@ class FakeContainer implements SnapshotSource {
     this.reads.push({ atMs: this.#clock.monotonic(), query });
     await this.#clock.sleep(1, signal);
     if (this.errors.length > 0) throw this.errors.shift();
-    const lines = this.text.split(/(?<=\n)/);
-    const text = query.tailLines === undefined ? this.text : lines.slice(Math.max(0, lines.length - query.tailLines)).join("");
+    const shown = this.text.slice(0, this.text.length - this.delayed);
+    const lines = shown.split(/(?<=\n)/);
+    const text = query.tailLines === undefined ? shown : lines.slice(Math.max(0, lines.length - query.tailLines)).join("");
     return { text, hasTimestamps: this.hasTimestamps };
   }
 
   state(): OutputState {
-    return { isRunning: this.isRunning, instance: this.instance };
+    return { isRunning: this.isRunning, instance: this.instance, finishedAt: this.finishedAt };
   }
 }
 
@@ -114,6 +118,55 @@ test("followed output has each line once, and ends after the read that follows t
 
   expect([result.text, result.error, result.hasEnded]).toEqual(["a\nb\nc", undefined, true]);
   expect([all.pollers.containers, clock.pending]).toEqual([0, 0]);
+});
+
+test("followed output that a back end shows late is read on for after the container's end, and then ends", async () => {
+  const all = setUp({ logDelayMs: 10_000 });
+  const { clock, container } = all;
+  container.text = "a\n";
+  const result = reading(await open(all));
+  container.text += "last\n";
+  container.delayed = 5;
+  container.isRunning = false;
+  const endMs = clock.monotonic();
+  await clock.advance(9_000);
+  expect([result.text, result.hasEnded]).toEqual(["a\n", false]);
+  container.delayed = 0;
+  await clock.advance(12_000);
+
+  expect([result.text, result.error, result.hasEnded]).toEqual(["a\nlast\n", undefined, true]);
+  expect(all.container.reads.at(-1)?.atMs).toBeGreaterThanOrEqual(endMs + 10_000);
+  expect([all.pollers.containers, clock.pending]).toEqual([0, 0]);
+});
+
+test.for([
+  ["3 s before, whose last lines may come", 3_000, "a\nlast\n"],
+  ["11 s before, which is read once", 11_000, "a\n"],
+] as const)("following a container that ended %s", async ([, agoMs, text]) => {
+  const all = setUp({ logDelayMs: 10_000 });
+  const { clock, container } = all;
+  container.text = "a\nlast\n";
+  container.delayed = 5;
+  container.isRunning = false;
+  container.finishedAt = new Date(clock.now() - agoMs).toISOString();
+  const result = reading(await open(all));
+  await clock.advance(4_000);
+  container.delayed = 0;
+  await clock.advance(20_000);
+
+  expect([result.text, result.hasEnded]).toEqual([text, true]);
+});
+
+test("a container that is removed within the delay ends the followed output at once", async () => {
+  const all = setUp({ logDelayMs: 60_000 });
+  const { clock, container } = all;
+  container.text = "a\n";
+  const result = reading(await open(all));
+  container.isRunning = false;
+  container.errors.push(new NotFoundError("gone"));
+  await clock.advance(6_000);
+
+  expect([result.text, result.error, result.hasEnded]).toEqual(["a\n", undefined, true]);
 });
 
 test("the output of a container that has ended is not polled for", async () => {

@@ -10,7 +10,8 @@ import { TimedCursor } from "./timed-cursor.ts";
 /**
  * Returns a container's output from a back end that returns it as snapshots. Followed output is polled for: each line is returned once, also if
  * the snapshots are a sliding window, begin or end within a line or a character, or begin again after a restart. Where output was lost between
- * two snapshots, a line says so. Failed polls are repeated. The output ends when the container has ended and was read once more.
+ * two snapshots, a line says so. Failed polls are repeated. The output ends when the container has ended and was read once
+ * more after the back end's log delay.
  *
  * Only what a back end says of a snapshot is `applied`, if the output is not followed: the node's server applies tail, since, times and limit to
  * what is returned. `tailLines` is passed on to the back end,
@@ -30,7 +31,7 @@ export async function followSnapshots(
   const { follow, previous, sinceTime, tailLines } = options;
   if (previous) throw new NotFoundError("read the output of the previous container: the back end keeps only that of the current one");
   const state = source.state();
-  const isFollowed = follow && state.isRunning;
+  const isFollowed = follow && pollers.mayGrow(state);
   // Back ends take a tail of no lines for a fault, or for all lines.
   if (!isFollowed && tailLines === 0) return { data: pieceOf(""), timestamps: false };
   const query = isFollowed
@@ -65,12 +66,16 @@ async function* follower(
   using poller = pollers.join(key, source);
   const cursor = cursorOf(first);
   let [after, { instance }] = [order, state];
+  let lastMs: number | undefined;
   for (;;) {
     const polled = await poller.next(after, signal);
     after = polled.order;
     const { isRunning, instance: now } = polled.state;
+    if (!isRunning) lastMs ??= polled.atMs + pollers.logDelayMs;
+    // What the back end no longer has will not grow.
+    const isLast = lastMs !== undefined && (polled.atMs >= lastMs || (polled.isMissing && !isRunning));
     const hasRestarted = instance === undefined || now === undefined ? undefined : instance !== now;
-    const context = { isLast: !isRunning, hasRestarted };
+    const context = { isLast, hasRestarted };
     const fresh =
       cursor.advance(polled.text, { ...context, isLimited: polled.isLimited }) ??
       cursor.advance((await poller.whole(signal)).text, { ...context, isLimited: false });

@@ -15,6 +15,8 @@ export interface SnapshotPollersOptions {
   readonly quietIntervalMs?: number | undefined;
   /** Number of lines that a poll asks for; all lines are read only if more were written since the poll before. Default: 1,000. */
   readonly tailLines?: number | undefined;
+  /** As `BackendLimits.logDelayMs`. Default: 0. */
+  readonly logDelayMs?: number | undefined;
   /** Maximum number of clients that follow one container. Default: 20. */
   readonly maxFollowers?: number | undefined;
   /** Maximum number of containers that are followed at once, each of which costs up to one request an interval. Default: 50. */
@@ -27,6 +29,10 @@ export interface PolledSnapshot extends LogSnapshot {
   readonly order: number;
   /** The container's state before the read. */
   readonly state: OutputState;
+  /** Monotonic milliseconds at which the read began. */
+  readonly atMs: number;
+  /** Whether the back end said that there is no such output. */
+  readonly isMissing: boolean;
   /** Whether it may hold the last lines only. */
   readonly isLimited: boolean;
 }
@@ -67,6 +73,18 @@ export class SnapshotPollers {
   /** Number of lines that a poll asks for. */
   get tailLines(): number {
     return this.#options.tailLines ?? 1_000;
+  }
+
+  /** Milliseconds after which a written line can be read. */
+  get logDelayMs(): number {
+    return this.#options.logDelayMs ?? 0;
+  }
+
+  /** Whether the container writes, or has ended so recently that its last lines may not be readable yet. */
+  mayGrow({ isRunning, finishedAt }: OutputState): boolean {
+    if (isRunning) return true;
+    const agoMs = finishedAt === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.now() - Date.parse(finishedAt);
+    return agoMs < this.logDelayMs;
   }
 
   /** Number of a read that begins now; see {@link PolledSnapshot.order}. */
@@ -162,12 +180,16 @@ class SharedPoller {
       const order = this.#pollers.nextOrder();
       // Taken first, so that what was written until the end is in the last snapshot.
       const state = this.#source.state();
+      const atMs = this.#options.clock.monotonic();
       try {
         const snapshot = await this.#source.read(query, signal);
-        return { ...snapshot, order, state, isLimited: isLimited(snapshot.text, query) };
+        return { ...snapshot, order, state, atMs, isMissing: false, isLimited: isLimited(snapshot.text, query) };
       } catch (error) {
         signal.throwIfAborted();
-        if (isNotFound(error)) return { text: "", hasTimestamps: this.#latest?.hasTimestamps ?? false, order, state, isLimited: false };
+        if (isNotFound(error)) {
+          const hasTimestamps = this.#latest?.hasTimestamps ?? false;
+          return { text: "", hasTimestamps, order, state, atMs, isMissing: true, isLimited: false };
+        }
         if (!isRetryable(error) || (!state.isRunning && failures >= maxLastFailures)) throw error;
         await this.#options.clock.sleep(backoffMs(errorBackoff, failures, this.#options.random), signal);
       }

@@ -7,6 +7,8 @@ export interface OutputState {
   readonly isRunning: boolean;
   /** Text that differs for each instance of the container, if the state tells. */
   readonly instance?: string | undefined;
+  /** RFC 3339; `undefined` while the container runs, or if its end is not known. */
+  readonly finishedAt?: string | undefined;
 }
 
 /** A container of a back end that returns its output as snapshots. */
@@ -19,12 +21,14 @@ export interface SnapshotSource {
 
 /** Returns the state of a container for its followed output. Without a status, the container is gone. */
 export function outputStateOf(status: ProviderPodStatus | undefined, container: string): OutputState {
-  if (status === undefined || status.phase === "Succeeded" || status.phase === "Failed") return { isRunning: false };
-  const all = [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses].flatMap((list) => list ?? []);
+  const all = [status?.containerStatuses, status?.initContainerStatuses, status?.ephemeralContainerStatuses].flatMap((list) => list ?? []);
   const found = all.find(({ name }) => name === container);
   const { state, lastState, restartCount = 0 } = found ?? {};
   // As with a kubelet, the output of a container that waits for its restart ends.
-  const hasEnded = state?.terminated !== undefined || (state?.running === undefined && lastState?.terminated !== undefined);
+  const isOver = status === undefined || status.phase === "Succeeded" || status.phase === "Failed";
+  const hasEnded = isOver || state?.terminated !== undefined || (state?.running === undefined && lastState?.terminated !== undefined);
   const startedAt = state?.running?.startedAt;
-  return { isRunning: !hasEnded, ...(startedAt !== undefined && { instance: `${restartCount} ${startedAt}` }) };
+  const finishedAt = (state?.terminated ?? lastState?.terminated)?.finishedAt;
+  if (hasEnded) return { isRunning: false, ...(finishedAt !== undefined && { finishedAt }) };
+  return { isRunning: true, ...(startedAt !== undefined && { instance: `${restartCount} ${startedAt}` }) };
 }

@@ -191,6 +191,7 @@ export class ObjectObserver<Request, Remote, Memory> {
       createdAt: observation?.createdAt ?? known?.createdAt ?? listedAt,
       remote: remote ?? known?.remote,
       observation,
+      before: known?.before,
       earlier: hasRuns ? known.earlier : earlierRunsOf(pod, identity.attempt, [...initContainerStatuses, ...containerStatuses]),
     };
   }

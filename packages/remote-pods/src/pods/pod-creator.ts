@@ -114,18 +114,21 @@ export class PodCreator<Request, Remote, Memory> {
   ): Promise<void> {
     const { uid } = identity.ref;
     this.#refuseWhileFull(uid);
-    const known = this.#options.table.get(uid)?.kind;
-    const { finder } = this.#options;
+    const { finder, table } = this.#options;
+    let known = table.get(uid)?.kind;
     const mayExist = this.#unclear.has(uid) || finder.isUnreadable(uid) || !finder.hasListed;
     const isUncertain = known === "unclear" || known === "creating" || mayExist;
-    if (mustLook && isUncertain && (await this.#adopt(identity, signal))) return;
+    if (mustLook && isUncertain) {
+      const found = await this.#adopt(identity, signal);
+      if (found === "adopted") return;
+      if (found === "discarded") known = table.get(uid)?.kind;
+    }
     if (known === undefined) this.#refuseWhileInvisible(pod);
     const request = await this.#options.backend.translate(pod, resolved, identity, signal);
     signal.throwIfAborted();
     // Another create, or a deletion, may have begun in the meantime.
     if (this.#underWay.has(uid)) return untilAborted(this.settled(uid), signal);
-    if (this.#options.table.get(uid)?.kind !== known)
-      throw new UnavailableError(`create pod ${nameOf(identity.ref)}: its state has changed`);
+    if (table.get(uid)?.kind !== known) throw new UnavailableError(`create pod ${nameOf(identity.ref)}: its state has changed`);
     const work = this.#send(request, identity).finally(() => this.#underWay.delete(uid));
     this.#underWay.set(uid, work);
     await untilAborted(work, signal);
@@ -156,20 +159,20 @@ export class PodCreator<Request, Remote, Memory> {
     });
   }
 
-  async #adopt(identity: PodIdentity, signal: AbortSignal): Promise<boolean> {
+  async #adopt(identity: PodIdentity, signal: AbortSignal): Promise<"adopted" | "discarded" | "absent"> {
     const { finder, table, backend } = this.#options;
-    if ((await finder.adopt(identity, signal)) && !(await this.#discarded(identity, signal))) return true;
+    if (await finder.adopt(identity, signal)) return (await this.#discarded(identity, signal)) ? "discarded" : "adopted";
     const { ref } = identity;
     // Lists may omit an object for some time; a second create would make a second object.
     if (table.get(ref.uid)?.kind === "unclear" && backend.limits.idempotency === "none")
       throw new UnavailableError(
         `create pod ${nameOf(ref)}: it is unknown whether an earlier create has succeeded; waiting for it to appear`,
       );
-    return false;
+    return "absent";
   }
 
   async #send(request: Request, identity: PodIdentity): Promise<void> {
-    const { backend, table, observer } = this.#options;
+    const { backend, table, observer, finder } = this.#options;
     const { signal } = this.#disposal;
     const { uid } = identity.ref;
     table.dispatch(uid, { kind: "create", identity });
@@ -185,6 +188,8 @@ export class PodCreator<Request, Remote, Memory> {
     } catch (error) {
       if (!isConflict(error) && isRefusal(error)) throw this.#afterRefusal(identity, error);
       table.dispatch(uid, { kind: "unclear" });
+      finder.expireLists();
+
       this.#unclear.add(uid);
       if (await this.#wasCreated(identity, error)) return;
       throw error;
@@ -219,13 +224,13 @@ export class PodCreator<Request, Remote, Memory> {
   /** @returns the error to throw */
   #afterRefusal({ ref: { uid, ...ref } }: PodIdentity, error: unknown): unknown {
     const { table, backend } = this.#options;
-    table.dispatch(uid, { kind: "refused" });
+    const failures = (this.#full.get(uid)?.failures ?? 0) + 1;
+    const wantedMs = Math.max(quotaRetryMs * 2 ** (failures - 1), retryAfterMsOf(error) ?? 0);
+    const retryAfterMs = isQuotaExceeded(error) ? Math.min(wantedMs, longestQuotaRetryMs) : undefined;
+    table.dispatch(uid, { kind: "refused", retryAfterMs });
     // A missing network or cluster does not mean a missing pod.
     if (isNotFound(error)) return new InvalidInputError(messageOf(error), { cause: error });
-    if (!isQuotaExceeded(error)) return error;
-    const failures = (this.#full.get(uid)?.failures ?? 0) + 1;
-    const askedMs = retryAfterMsOf(error) ?? 0;
-    const retryAfterMs = Math.min(Math.max(quotaRetryMs * 2 ** (failures - 1), askedMs), longestQuotaRetryMs);
+    if (retryAfterMs === undefined) return error;
     const told = new QuotaExceededError(
       `create pod ${nameOf(ref)}: ${backend.name} has no room: ${messageOf(error)}; it is tried again in ${Math.ceil(retryAfterMs / 1000)} s`,
       { cause: error, retryAfterMs },

@@ -33,6 +33,8 @@ export class PodFinder<Request, Remote, Memory> {
   readonly #lists = new SingleFlight<Listing>();
   #problems = "";
   #hasListed = false;
+  /** Number of times that {@link expireLists} was called. */
+  #generation = 0;
   /** UIDs of pods whose objects the last list showed and that could not be read. */
   #unreadable: ReadonlySet<string> = new Set();
 
@@ -50,9 +52,19 @@ export class PodFinder<Request, Remote, Memory> {
     return this.#unreadable.has(uid);
   }
 
+  /** Whether the object is known to belong to somebody else. */
+  isForeign(id: string): boolean {
+    return this.#options.observer.isForeign(id);
+  }
+
   /** Lists all objects of the node; calls at the same time share one list. @throws what the back end throws */
   list(signal: AbortSignal): Promise<Listing> {
-    return this.#lists.run("list", (shared) => this.#list(shared), signal);
+    return this.#lists.run(`list ${this.#generation}`, (shared) => this.#list(shared), signal);
+  }
+
+  /** Makes the next call of {@link list} send its own request: one that is under way may be older than what has just happened. */
+  expireLists(): void {
+    this.#generation++;
   }
 
   /** Describes objects, in batches, and notes them. @returns ids that could not be described */

@@ -16,6 +16,8 @@ export interface KnownObject<Remote, Memory> {
   readonly observation: Observation<Memory> | undefined;
   /** What the pod's earlier objects have left, by container. */
   readonly earlier: EarlierRuns;
+  /** The object that this one has replaced, as long as this program knows it. */
+  readonly before?: KnownObject<Remote, Memory> | undefined;
 }
 
 /** Restarts and last ends of a pod's containers in its earlier objects. */

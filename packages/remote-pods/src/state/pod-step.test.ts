@@ -85,6 +85,12 @@ describe("creates", () => {
       { kind: "refused" },
       { kind: "waiting", object: toRunAgain, atMs: 400_000 },
     ],
+    [
+      "a refused next create waits for as long as the refusal tells",
+      { ...creating, before: toRunAgain },
+      { kind: "refused", retryAfterMs: 60_000 },
+      { kind: "waiting", object: toRunAgain, atMs: 160_000 },
+    ],
     ["a refusal does not touch a deletion", deleting(), { kind: "refused" }, deleting()],
     ["a lost answer makes the create unclear", creating, { kind: "unclear" }, { ...unclear, sinceMs: 100_000 }],
     ["a lost answer about an object that was seen meanwhile changes nothing", present, { kind: "unclear" }, present],
@@ -259,6 +265,12 @@ describe("deletions", () => {
     ],
     ["waiting changes nothing", deleting({ isAsked: true }), { kind: "stepped", step: "wait" }, deleting({ isAsked: true })],
     ["an incomplete object that was removed leaves nothing", present, { kind: "discarded", id: "a" }, undefined],
+    [
+      "a pod whose next object was incomplete and was removed waits for another one, with the earlier end",
+      { kind: "present", object: object({ before: toRunAgain }) },
+      { kind: "discarded", id: "a" },
+      { kind: "waiting", object: toRunAgain, atMs: 100_000 },
+    ],
     ["the removal of another object changes nothing", present, { kind: "discarded", id: "b" }, present],
   ])("%s", (_sentence, state, event, expected, limits) => {
     expect(step(state, event, 100_000, limits)).toEqual(expected);

@@ -8,8 +8,8 @@ import { identityOf, type Deletion, type KnownObject, type PodState } from "./po
 export type PodEvent<Remote, Memory> =
   /** A create is about to be sent. */
   | { readonly kind: "create"; readonly identity: PodIdentity }
-  /** The back end has refused the create: there is no object. */
-  | { readonly kind: "refused" }
+  /** The back end has refused the create: there is no object. `retryAfterMs`: when the next one is sent, if the refusal tells. */
+  | { readonly kind: "refused"; readonly retryAfterMs?: number | undefined }
   /** The create's outcome is unknown. */
   | { readonly kind: "unclear" }
   /** The object was created or described. */
@@ -47,7 +47,7 @@ export function podStep<Remote, Memory>(
     case "create":
       return onCreate(state, event.identity, context);
     case "refused":
-      return onRefused(state, context);
+      return onRefused(state, event.retryAfterMs, context);
     case "unclear":
       return state?.kind === "creating" ? { ...state, kind: "unclear", sinceMs: context.nowMs } : state;
     case "seen":
@@ -55,7 +55,7 @@ export function podStep<Remote, Memory>(
     case "absent":
       return onAbsent(state, event.id, context);
     case "discarded":
-      return onDiscarded(state, event.id);
+      return onDiscarded(state, event.id, context);
     case "delete":
       return onDelete(state, event.deadlineMs, context);
     case "stepped":
@@ -88,9 +88,10 @@ function onCreate<Remote, Memory>(
 /** A pod whose next object was refused waits for another attempt, with its earlier object's end. */
 function onRefused<Remote, Memory>(
   state: PodState<Remote, Memory> | undefined,
+  retryAfterMs: number | undefined,
   { nowMs }: StepContext,
 ): PodState<Remote, Memory> | undefined {
-  return state?.kind === "creating" ? withoutObject(state, nowMs + longestBackOffMs) : state;
+  return state?.kind === "creating" ? withoutObject(state, nowMs + (retryAfterMs ?? longestBackOffMs)) : state;
 }
 
 /** State after a create of which nothing is left. */
@@ -121,7 +122,7 @@ function onSeen<Remote, Memory>(
       return seen.id === state.object.id ? { ...state, isForgotten: false } : settled(seen, undefined, context);
     case "creating":
     case "unclear":
-      return settled(state.before ? { ...seen, earlier: earlierRuns(state.before) } : seen, undefined, context);
+      return settled(replacing(state.before, seen), undefined, context);
     case "present":
     case "missing":
       return settled(joined(state.object, seen), state.object, context);
@@ -132,13 +133,22 @@ function onSeen<Remote, Memory>(
   }
 }
 
+/** The object that replaces an earlier one, of which only the last is kept. */
+function replacing<Remote, Memory>(
+  before: KnownObject<Remote, Memory> | undefined,
+  seen: KnownObject<Remote, Memory>,
+): KnownObject<Remote, Memory> {
+  return before ? { ...seen, earlier: earlierRuns(before), before: { ...before, before: undefined } } : seen;
+}
+
 /** The description of a known object: how long it has been known, and its earlier runs, are kept. */
 function joined<Remote, Memory>(known: KnownObject<Remote, Memory>, seen: KnownObject<Remote, Memory>): KnownObject<Remote, Memory> {
   if (known.id !== seen.id) return seen;
   const { observation = known.observation, remote = known.remote } = seen;
   // Before its first description, the containers of an object are not known.
   const earlier = known.earlier.size > 0 ? known.earlier : seen.earlier;
-  return { ...seen, observation, remote, sinceMs: known.sinceMs, isVisible: known.isVisible || seen.isVisible, earlier };
+  const isVisible = known.isVisible || seen.isVisible;
+  return { ...seen, observation, remote, sinceMs: known.sinceMs, isVisible, earlier, before: known.before };
 }
 
 function settled<Remote, Memory>(
@@ -213,9 +223,16 @@ function onAbsentDeleting<Remote, Memory>(
   return isYoung && !deletion.isDeleted ? state : { kind: "gone", identity, sinceMs: nowMs };
 }
 
-function onDiscarded<Remote, Memory>(state: PodState<Remote, Memory> | undefined, id: string): PodState<Remote, Memory> | undefined {
+/** A pod whose next object was discarded waits for another one, with its earlier object's end. */
+function onDiscarded<Remote, Memory>(
+  state: PodState<Remote, Memory> | undefined,
+  id: string,
+  { nowMs }: StepContext,
+): PodState<Remote, Memory> | undefined {
   const isItsOwn = state?.kind === "present" || state?.kind === "missing" || state?.kind === "ended" || state?.kind === "waiting";
-  return isItsOwn && state.object.id === id ? undefined : state;
+  if (!isItsOwn || state.object.id !== id) return state;
+  const { before } = state.object;
+  return before && { kind: "waiting", object: before, atMs: nowMs };
 }
 
 function onDelete<Remote, Memory>(

@@ -90,6 +90,9 @@ export class FakeBackend implements RemoteBackend<string, FakeObject> {
   hangs: ((call: FakeCall) => boolean) | undefined;
   settle?: NonNullable<RemoteBackend<string, FakeObject>["settle"]>;
   release?: NonNullable<RemoteBackend<string, FakeObject>["release"]>;
+  discardIncomplete?: NonNullable<RemoteBackend<string, FakeObject>["discardIncomplete"]>;
+  logSnapshot?: NonNullable<RemoteBackend<string, FakeObject>["logSnapshot"]>;
+  watch?: NonNullable<RemoteBackend<string, FakeObject>["watch"]>;
   sweep?: NonNullable<RemoteBackend<string, FakeObject>["sweep"]>;
   readonly idOf?: (identity: PodIdentity) => string;
   readonly #options: FakeBackendOptions;

@@ -21,6 +21,8 @@ export class FakeNode {
   readonly pods: Map<string, Pod> = new Map();
   /** Last report of each pod. */
   readonly reports: Map<string, PodUpdate> = new Map();
+  /** Events of pods, with the time in monotonic milliseconds. */
+  readonly events: { readonly atMs: number; readonly uid: string; readonly reason: string; readonly message: string }[] = [];
   /** Rules that the provider broke. */
   readonly violations: string[] = [];
   readonly #backend: FakeBackend;
@@ -49,7 +51,7 @@ export class FakeNode {
       // The fake's translation reads no references.
       resolvePod: () => ({}) as ResolvedPod,
       findPod: ({ uid }) => this.pods.get(uid),
-      recordEvent() {},
+      recordEvent: ({ uid }, { reason, message }) => void this.events.push({ atMs: clock.monotonic(), uid, reason, message }),
     };
   }
 

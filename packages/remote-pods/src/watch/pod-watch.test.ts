@@ -155,3 +155,87 @@ test("a provider is disposed of although nothing answers any more", async () => 
 
   expect(clock.pending).toBe(0);
 });
+
+/** Ids that the back end reports, as a test tells it to. */
+class Reports {
+  readonly #waiting: string[] = [];
+  #next = Promise.withResolvers<void>();
+
+  push(...ids: readonly string[]): void {
+    this.#waiting.push(...ids);
+    this.#next.resolve();
+  }
+
+  async *watch(signal: AbortSignal): AsyncGenerator<string, void, undefined> {
+    signal.addEventListener("abort", () => this.#next.resolve());
+    while (!signal.aborted) {
+      await this.#next.promise;
+      this.#next = Promise.withResolvers<void>();
+      yield* this.#waiting.splice(0);
+    }
+  }
+}
+
+async function watched(options: Partial<FakeBackendOptions> = {}): Promise<Awaited<ReturnType<typeof started>> & { reports: Reports }> {
+  const clock = new VirtualClock();
+  const reports = new Reports();
+  const backend = new FakeBackend({ clock, random: new SeededRandom(1), ...options });
+  backend.watch = (signal) => reports.watch(signal);
+  const node = new FakeNode(backend, clock);
+  node.start();
+  await clock.advance(5_000);
+  return { clock, backend, node, reports };
+}
+
+test("reported objects of others cost one list when they are first seen, and none later", async () => {
+  const { clock, backend, node, reports } = await watched();
+  await clock.advance(60_000);
+  const foreign = Array.from({ length: 20 }, (_, index) => `foreign-${index}`);
+  for (const id of foreign) backend.put(id, { kind: "foreign" });
+  // A copy is no pod either, and an object of another region is in no list.
+  const owner = { clusterId: "cluster-1", nodeName: "node-1" };
+  backend.put("copy", { kind: "pod", identity: { ref: { namespace: "n", name: "p", uid: "uid-9" }, owner, attempt: 0 } });
+  const counts: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    backend.calls.length = 0;
+    reports.push(...foreign, "copy", "elsewhere");
+    await clock.advance(30_000);
+    counts.push(backend.calls.filter(({ kind }) => kind === "list").length);
+  }
+
+  // The node itself compares its pods every 30 s.
+  expect(counts).toEqual([2, 1, 1, 1]);
+  await node.stop();
+});
+
+test("unknown objects that are reported one after the other cost one list in five seconds at most, and the last one is listed too", async () => {
+  const { clock, backend, node, reports } = await watched();
+  await clock.advance(60_000);
+  backend.calls.length = 0;
+  for (let index = 0; index < 100; index++) {
+    reports.push(`elsewhere-${index}`);
+    await clock.advance(300);
+  }
+  const lastMs = clock.monotonic();
+  await clock.advance(6_000);
+
+  const lists = backend.calls.filter(({ kind }) => kind === "list").map(({ atMs }) => atMs);
+  expect(lists.length).toBeLessThanOrEqual(36 / 5 + 2 + 1);
+  expect(lists.length).toBeGreaterThan(5);
+  expect(lists.at(-1)).toBeGreaterThanOrEqual(lastMs - 300);
+  await node.stop();
+});
+
+test("an object that is reported while a list is under way is in the next list, which follows soon", async () => {
+  const { clock, backend, node, reports } = await watched({ latencyMs: 2_000 });
+  await clock.advance(60_000);
+  backend.calls.length = 0;
+  reports.push("elsewhere-0");
+  await clock.advance(1_500);
+  expect(backend.calls).toHaveLength(1);
+  reports.push("elsewhere-1");
+  await clock.advance(10_000);
+
+  expect(backend.calls.filter(({ kind }) => kind === "list")).toHaveLength(2);
+  await node.stop();
+});

@@ -24,6 +24,8 @@ const slowBatchMs = 5_000;
 /** Delay before another object is created for a pod after the last attempt to do so. */
 const createAgainMs = 10_000;
 const watchRetryMs = 5_000;
+/** Maximum number of reported ids that are remembered as those of no pod, so that memory stays bounded. */
+const maxStrangers = 10_000;
 
 export interface PodWatchOptions<Request, Remote, Memory> {
   readonly backend: RemoteBackend<Request, Remote, Memory>;
@@ -56,11 +58,16 @@ export class PodWatch<Request, Remote, Memory> {
   /** Pods that are being looked at: the value says whether another look has been asked for in the meantime. */
   readonly #looking = new Map<string, boolean>();
   readonly #tasks = new Set<Promise<void>>();
+  /** Reported ids of unknown objects, which the next list may show. */
+  #reported = new Set<string>();
+  /** Reported ids that a complete list has shown to be no pod's. */
+  readonly #strangers = new Set<string>();
   /** Times at which the next object of a pod was last created. */
   readonly #createdMs = new Map<string, number>();
   readonly #disposal = new AbortController();
   readonly #wake = new Signal();
   #listDueMs = Number.NEGATIVE_INFINITY;
+  #listedMs = Number.NEGATIVE_INFINITY;
   #sweepDueMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #isWatched = false;
@@ -184,20 +191,26 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   #startList(): void {
+    const { clock } = this.#options.host;
     this.#isListing = true;
+    this.#listedMs = clock.monotonic();
     this.#runBeside(
       (signal) => this.#list(signal),
       () => {
         this.#isListing = false;
-        this.#listDueMs = this.#options.host.clock.monotonic() + this.#listPauseMs();
+        this.#listDueMs = clock.monotonic() + this.#listPauseMs();
+        if (this.#reported.size > 0 && this.#failures === 0) this.#listSoon();
       },
     );
   }
 
   async #list(signal: AbortSignal): Promise<void> {
     const { finder, host, backend } = this.#options;
+    const reported = this.#reported;
+    this.#reported = new Set();
     try {
       const listing = await finder.list(signal);
+      if (listing.isComplete) this.#noteStrangers(reported, listing);
       if (this.#failures > 0) host.logger.info({ attempts: this.#failures }, `${backend.name} lists the pods again`);
       this.#failures = 0;
       this.#noteListing(listing);
@@ -208,6 +221,23 @@ export class PodWatch<Request, Remote, Memory> {
       // Logged once for each outage.
       if (this.#failures++ === 0)
         host.logger.warn({ err }, `the pods at ${backend.name} could not be listed; their last known state stays in use`);
+    }
+  }
+
+  /** Lists shortly, because objects are reported that may be pods; many reports cost one list an interval. */
+  #listSoon(): void {
+    const { host, pollIntervalMs, backend } = this.#options;
+    const { firstMs } = lookIntervals(pollIntervalMs, this.#looks.size, backend.limits);
+    this.#listDueMs = Math.min(this.#listDueMs, Math.max(host.clock.monotonic() + firstMs, this.#listedMs + pollIntervalMs));
+  }
+
+  #noteStrangers(reported: ReadonlySet<string>, { unreadable }: Listing): void {
+    const { table } = this.#options;
+    for (const id of reported) {
+      if (table.byId(id) || unreadable.some((each) => each.id === id)) continue;
+      this.#strangers.add(id);
+      const [oldest] = this.#strangers;
+      if (this.#strangers.size > maxStrangers && oldest !== undefined) this.#strangers.delete(oldest);
     }
   }
 
@@ -347,16 +377,14 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   async #follow(): Promise<void> {
-    const { backend, table, host } = this.#options;
+    const { backend, host } = this.#options;
     const { signal } = this.#disposal;
     if (!backend.watch) return;
     while (!signal.aborted) {
       try {
         for await (const id of backend.watch(signal)) {
           this.#isWatched = true;
-          const state = table.byId(id);
-          if (state) this.#lookNow(identityOf(state).ref.uid);
-          else this.#listDueMs = Number.NEGATIVE_INFINITY;
+          this.#onReported(id);
           this.#wake.notify();
         }
       } catch (error) {
@@ -365,6 +393,15 @@ export class PodWatch<Request, Remote, Memory> {
       this.#isWatched = false;
       await host.clock.sleep(watchRetryMs, signal).catch(() => {});
     }
+  }
+
+  #onReported(id: string): void {
+    const { table, finder } = this.#options;
+    const state = table.byId(id);
+    if (state) return this.#lookNow(identityOf(state).ref.uid);
+    if (finder.isForeign(id) || this.#strangers.has(id)) return;
+    this.#reported.add(id);
+    if (!this.#isListing) this.#listSoon();
   }
 
   #lookNow(uid: string, pauseMs = 0): void {
