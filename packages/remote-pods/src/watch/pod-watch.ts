@@ -1,4 +1,4 @@
-import { Signal, untilAborted } from "@virtual-kubelet/async";
+import { Signal } from "@virtual-kubelet/async";
 import type { ProviderHost } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { isDeepStrictEqual } from "node:util";
@@ -8,6 +8,8 @@ import type { PodEndings } from "../pods/pod-endings.ts";
 import type { Listing, PodFinder } from "../pods/pod-finder.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import { identityOf, objectOf, type PodState } from "../state/pod-state.ts";
+import { ParallelTasks } from "./parallel-tasks.ts";
+import { ReportedIds } from "./reported-ids.ts";
 import { isChanging, lookIntervals, nextPauseMs } from "./schedule.ts";
 
 /** Longest delay between attempts to list while the back end fails. */
@@ -24,8 +26,6 @@ const slowBatchMs = 5_000;
 /** Delay before another object is created for a pod after the last attempt to do so. */
 const createAgainMs = 10_000;
 const watchRetryMs = 5_000;
-/** Maximum number of reported ids that are remembered as those of no pod, so that memory stays bounded. */
-const maxStrangers = 10_000;
 
 export interface PodWatchOptions<Request, Remote, Memory> {
   readonly backend: RemoteBackend<Request, Remote, Memory>;
@@ -57,15 +57,12 @@ export class PodWatch<Request, Remote, Memory> {
   readonly #unsettled = new Set<string>();
   /** Pods that are being looked at: the value says whether another look has been asked for in the meantime. */
   readonly #looking = new Map<string, boolean>();
-  readonly #tasks = new Set<Promise<void>>();
-  /** Reported ids of unknown objects, which the next list may show. */
-  #reported = new Set<string>();
-  /** Reported ids that a complete list has shown to be no pod's. */
-  readonly #strangers = new Set<string>();
+  readonly #reported = new ReportedIds();
   /** Times at which the next object of a pod was last created. */
   readonly #createdMs = new Map<string, number>();
   readonly #disposal = new AbortController();
   readonly #wake = new Signal();
+  readonly #tasks: ParallelTasks;
   #listDueMs = Number.NEGATIVE_INFINITY;
   #listedMs = Number.NEGATIVE_INFINITY;
   #sweepDueMs = Number.NEGATIVE_INFINITY;
@@ -78,6 +75,8 @@ export class PodWatch<Request, Remote, Memory> {
 
   constructor(options: PodWatchOptions<Request, Remote, Memory>) {
     this.#options = options;
+    const onError = (err: unknown): void => options.host.logger.error({ err }, "following the pods failed; trying again");
+    this.#tasks = new ParallelTasks({ signal: this.#disposal.signal, onEnd: () => this.#wake.notify(), onError });
   }
 
   /** Starts following. */
@@ -122,23 +121,7 @@ export class PodWatch<Request, Remote, Memory> {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await this.#running;
-    await Promise.all(this.#tasks);
-  }
-
-  /** Runs a task beside the others, and looks for the next thing to do when it ends. */
-  #runBeside(task: (signal: AbortSignal) => Promise<void>, ended: () => void): void {
-    const { host } = this.#options;
-    const { signal } = this.#disposal;
-    const running = untilAborted(task(signal), signal)
-      .catch((err: unknown) => {
-        if (!signal.aborted) host.logger.error({ err }, "following the pods failed; trying again");
-      })
-      .finally(() => {
-        this.#tasks.delete(running);
-        ended();
-        this.#wake.notify();
-      });
-    this.#tasks.add(running);
+    await this.#tasks.ended();
   }
 
   #forget(uid: string, id: string | undefined): void {
@@ -194,23 +177,23 @@ export class PodWatch<Request, Remote, Memory> {
     const { clock } = this.#options.host;
     this.#isListing = true;
     this.#listedMs = clock.monotonic();
-    this.#runBeside(
+    this.#tasks.run(
       (signal) => this.#list(signal),
       () => {
         this.#isListing = false;
         this.#listDueMs = clock.monotonic() + this.#listPauseMs();
-        if (this.#reported.size > 0 && this.#failures === 0) this.#listSoon();
+        if (this.#reported.isWaiting && this.#failures === 0) this.#listSoon();
       },
     );
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { finder, host, backend } = this.#options;
-    const reported = this.#reported;
-    this.#reported = new Set();
+    const { finder, host, backend, table } = this.#options;
+    const reported = this.#reported.take();
     try {
       const listing = await finder.list(signal);
-      if (listing.isComplete) this.#noteStrangers(reported, listing);
+      if (listing.isComplete)
+        this.#reported.remember(reported.filter((id) => !table.byId(id) && !listing.unreadable.some((each) => each.id === id)));
       if (this.#failures > 0) host.logger.info({ attempts: this.#failures }, `${backend.name} lists the pods again`);
       this.#failures = 0;
       this.#noteListing(listing);
@@ -229,16 +212,6 @@ export class PodWatch<Request, Remote, Memory> {
     const { host, pollIntervalMs, backend } = this.#options;
     const { firstMs } = lookIntervals(pollIntervalMs, this.#looks.size, backend.limits);
     this.#listDueMs = Math.min(this.#listDueMs, Math.max(host.clock.monotonic() + firstMs, this.#listedMs + pollIntervalMs));
-  }
-
-  #noteStrangers(reported: ReadonlySet<string>, { unreadable }: Listing): void {
-    const { table } = this.#options;
-    for (const id of reported) {
-      if (table.byId(id) || unreadable.some((each) => each.id === id)) continue;
-      this.#strangers.add(id);
-      const [oldest] = this.#strangers;
-      if (this.#strangers.size > maxStrangers && oldest !== undefined) this.#strangers.delete(oldest);
-    }
   }
 
   /** Marks as due what the list shows as changed, and what it lacks. */
@@ -276,7 +249,7 @@ export class PodWatch<Request, Remote, Memory> {
     this.#batches++;
     const slow = Promise.withResolvers<void>();
     const timer = host.clock.setTimer(slowBatchMs, () => slow.resolve());
-    this.#runBeside(
+    this.#tasks.run(
       () => Promise.race([described.then(() => {}), slow.promise]),
       () => {
         timer[Symbol.dispose]();
@@ -289,7 +262,7 @@ export class PodWatch<Request, Remote, Memory> {
 
   #startLook(uid: string, look: () => Promise<void>): void {
     this.#looking.set(uid, false);
-    this.#runBeside(look, () => {
+    this.#tasks.run(look, () => {
       const isAskedAgain = this.#looking.get(uid);
       this.#looking.delete(uid);
       if (isAskedAgain && this.#options.table.get(uid)) this.#lookNow(uid, this.#looks.get(uid)?.pauseMs);
@@ -373,7 +346,7 @@ export class PodWatch<Request, Remote, Memory> {
       }
     };
     this.#isSweeping = true;
-    this.#runBeside(sweep, () => (this.#isSweeping = false));
+    this.#tasks.run(sweep, () => (this.#isSweeping = false));
   }
 
   async #follow(): Promise<void> {
@@ -399,8 +372,7 @@ export class PodWatch<Request, Remote, Memory> {
     const { table, finder } = this.#options;
     const state = table.byId(id);
     if (state) return this.#lookNow(identityOf(state).ref.uid);
-    if (finder.isForeign(id) || this.#strangers.has(id)) return;
-    this.#reported.add(id);
+    if (finder.isForeign(id) || !this.#reported.add(id)) return;
     if (!this.#isListing) this.#listSoon();
   }
 
