@@ -118,17 +118,18 @@ export class PodCreator<Request, Remote, Memory> {
     let known = table.get(uid)?.kind;
     const mayExist = this.#unclear.has(uid) || finder.isUnreadable(uid) || !finder.hasListed;
     const isUncertain = known === "unclear" || known === "creating" || mayExist;
+    const hasChanged = (): UnavailableError => new UnavailableError(`create pod ${nameOf(identity.ref)}: its state has changed`);
     if (mustLook && isUncertain) {
-      const found = await this.#adopt(identity, signal);
-      if (found === "adopted") return;
-      if (found === "discarded") known = table.get(uid)?.kind;
+      if (await this.#adopt(identity, signal)) return;
+      known = table.get(uid)?.kind;
+      if (known === "deleting") throw hasChanged();
     }
     if (known === undefined) this.#refuseWhileInvisible(pod);
     const request = await this.#options.backend.translate(pod, resolved, identity, signal);
     signal.throwIfAborted();
     // Another create, or a deletion, may have begun in the meantime.
     if (this.#underWay.has(uid)) return untilAborted(this.settled(uid), signal);
-    if (table.get(uid)?.kind !== known) throw new UnavailableError(`create pod ${nameOf(identity.ref)}: its state has changed`);
+    if (table.get(uid)?.kind !== known) throw hasChanged();
     const work = this.#send(request, identity).finally(() => this.#underWay.delete(uid));
     this.#underWay.set(uid, work);
     await untilAborted(work, signal);
@@ -159,16 +160,16 @@ export class PodCreator<Request, Remote, Memory> {
     });
   }
 
-  async #adopt(identity: PodIdentity, signal: AbortSignal): Promise<"adopted" | "discarded" | "absent"> {
+  async #adopt(identity: PodIdentity, signal: AbortSignal): Promise<boolean> {
     const { finder, table, backend } = this.#options;
-    if (await finder.adopt(identity, signal)) return (await this.#discarded(identity, signal)) ? "discarded" : "adopted";
+    if (await finder.adopt(identity, signal)) return !(await this.#discarded(identity, signal));
     const { ref } = identity;
     // Lists may omit an object for some time; a second create would make a second object.
     if (table.get(ref.uid)?.kind === "unclear" && backend.limits.idempotency === "none")
       throw new UnavailableError(
         `create pod ${nameOf(ref)}: it is unknown whether an earlier create has succeeded; waiting for it to appear`,
       );
-    return "absent";
+    return false;
   }
 
   async #send(request: Request, identity: PodIdentity): Promise<void> {

@@ -50,14 +50,14 @@ test.for<[string, Partial<ContainerStatus>, EarlierRuns, { restarts: number; las
     status: { phase: "Running", containerStatuses: [container(status)] },
     memory: undefined,
   } as const;
-  const object = { id: "a", identity, sinceMs: 0, createdAt: undefined, remote: undefined, observation, earlier };
+  const object = { id: "a", identity, sinceMs: 0, isVisible: true, createdAt: undefined, remote: undefined, observation, earlier };
 
   expect(earlierRuns(object)).toEqual(new Map([["main", left]]));
 });
 
 test("an ended object leaves the runs of its init containers too, and one that was never described none", () => {
   const status = { phase: "Running", initContainerStatuses: [container({ name: "setup", state: { terminated: { exitCode: 0 } } })] };
-  const object = { id: "a", identity, sinceMs: 0, createdAt: undefined, remote: undefined, earlier: new Map() };
+  const object = { id: "a", identity, sinceMs: 0, isVisible: true, createdAt: undefined, remote: undefined, earlier: new Map() };
 
   expect(earlierRuns({ ...object, observation: { progress: "ended", status, memory: undefined } })).toEqual(
     new Map([["setup", { restarts: 1, lastState: { terminated: { exitCode: 0 } } }]]),

@@ -26,7 +26,7 @@ const container = (over: Partial<ContainerStatus> = {}): ContainerStatus => ({
 
 function object(status: ProviderPodStatus | undefined, earlier: EarlierRuns = new Map()): KnownObject<string, undefined> {
   const observation: Observation | undefined = status && { progress: "running", status, memory: undefined };
-  return { id: "a", identity, sinceMs: 0, createdAt: undefined, remote: undefined, observation, earlier };
+  return { id: "a", identity, sinceMs: 0, isVisible: true, createdAt: undefined, remote: undefined, observation, earlier };
 }
 
 const running: ProviderPodStatus = { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], containerStatuses: [container()] };

@@ -1,4 +1,5 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { FakeBackend, type FakeBackendOptions, type FakeCall } from "../test-support/fake-backend.ts";
 import { FakeNode } from "../test-support/fake-node.ts";
@@ -237,5 +238,53 @@ test("an object that is reported while a list is under way is in the next list, 
   await clock.advance(10_000);
 
   expect(backend.calls.filter(({ kind }) => kind === "list")).toHaveLength(2);
+  await node.stop();
+});
+
+test("an object is settled once, after it has started, and again where that failed; the next object too", async () => {
+  const settled: string[] = [];
+  const clock = new VirtualClock();
+  const lifeOf: FakeBackendOptions["lifeOf"] = ({ attempt }) =>
+    attempt === 0 ? { startsAfterMs: 5_000, endsAfterMs: 60_000, exitCode: 1, runsAgain: true } : { startsAfterMs: 5_000 };
+  const backend = new FakeBackend({ clock, random: new SeededRandom(1), lifeOf });
+  backend.settle = async ({ id, remote }) => {
+    settled.push(`${id} ${remote && backend.progressOf(remote)}`);
+    if (settled.length === 1) throw new UnavailableError("no port yet");
+  };
+  const node = new FakeNode(backend, clock);
+  node.start();
+  await clock.advance(1_000);
+  node.add("uid-0");
+  await clock.advance(300_000);
+
+  expect(settled).toEqual(["uid-0-0 running", "uid-0-0 running", "uid-0-1 running"]);
+  await node.stop();
+});
+
+test("leftovers are searched for at most every ten minutes, with all pods that exist, and only after a complete list", async () => {
+  const { clock, backend, node } = await started();
+  const sweeps: { readonly atMs: number; readonly uids: readonly string[] }[] = [];
+  backend.sweep = async (uids) => {
+    sweeps.push({ atMs: clock.monotonic(), uids: [...uids].toSorted() });
+    throw new UnavailableError("no answer");
+  };
+  backend.put("odd", { kind: "unreadable", why: "cut off", ref: { namespace: "default", name: "odd", uid: "uid-odd" } });
+  node.pods.set("uid-odd", { metadata: { namespace: "default", name: "odd", uid: "uid-odd" } });
+  backend.faults = { listIncomplete: 1 };
+  node.add("uid-0");
+  node.add("uid-1");
+  await clock.advance(60_000);
+  expect(sweeps).toEqual([]);
+  backend.faults = {};
+  await clock.advance(120_000);
+  expect(sweeps.length).toBe(1);
+  node.delete("uid-1");
+  await clock.advance(620_000);
+
+  expect(sweeps.map(({ uids }) => uids)).toEqual([
+    ["uid-0", "uid-1", "uid-odd"],
+    ["uid-0", "uid-odd"],
+  ]);
+  expect((sweeps[1]?.atMs ?? 0) - (sweeps[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(600_000);
   await node.stop();
 });

@@ -14,7 +14,7 @@ const deletion = { deadlineMs: 0, sinceMs: 0, isAsked: false, killedAtMs: undefi
 
 function object(progress?: Progress): KnownObject<string, undefined> {
   const observation = progress && { progress, status: { phase: "Running" }, memory: undefined };
-  return { id: "a", identity, sinceMs: 0, createdAt: undefined, remote: undefined, observation, earlier: new Map() };
+  return { id: "a", identity, sinceMs: 0, isVisible: true, createdAt: undefined, remote: undefined, observation, earlier: new Map() };
 }
 
 const present = (progress?: Progress): State => ({ kind: "present", object: object(progress) });
