@@ -301,11 +301,11 @@ describe("the next object", () => {
   const ended = (uid = "a"): FakeLife & { uid: string } => ({ uid, startsAfterMs: 0, endsAfterMs: 1_000, exitCode: 1, runsAgain: true });
 
   /** A pod whose first object has ended and that waits for the next one. */
-  async function waiting(): Promise<Parts> {
-    const parts = await listed({ lifeOf: () => ended() });
+  async function waiting(limits: Partial<FakeBackend["limits"]> = {}): Promise<Parts> {
+    const parts = await listed({ lifeOf: () => ended(), limits });
     parts.pods.set("a", podOf("a"));
     await create(parts);
-    await parts.clock.advance(2_000);
+    await parts.clock.advance(2_000 + (limits.visibleAfterMs ?? 0) / 2);
     await after(parts.clock, parts.finder.look("a-0", never));
     parts.backend.calls.length = 0;
     return parts;
@@ -316,6 +316,16 @@ describe("the next object", () => {
     await after(parts.clock, parts.creator.createNext("a", never));
 
     expect([kinds(parts), parts.table.objectOf("a")?.identity.attempt]).toEqual([["create"], 1]);
+  });
+
+  test("is not created while a later one, of an earlier start of the program, may not be listed yet", async () => {
+    const parts = await waiting({ visibleAfterMs: 60_000 });
+    await after(parts.clock, parts.creator.createNext("a", never));
+    expect(kinds(parts)).toEqual([]);
+    await parts.clock.advance(60_000);
+    await after(parts.clock, parts.creator.createNext("a", never));
+
+    expect(kinds(parts)).toEqual(["create"]);
   });
 
   test.for<[string, (parts: Parts) => void]>([

@@ -97,6 +97,8 @@ export class PodCreator<Request, Remote, Memory> {
     const { ref } = identityOf(state);
     const pod = host.findPod(ref);
     if (!pod || podRef(pod).uid !== uid || pod.metadata?.deletionTimestamp !== undefined) return;
+    // A later object, which an earlier program may have created, may not be listed yet.
+    if (state.kind === "waiting" && this.#invisibleMs() > 0) return;
     const identity = state.kind === "waiting" ? next(state.object.identity) : state.identity;
     await this.#run(pod, { resolved: host.resolvePod(ref), identity, mustLook: state.kind === "unclear" }, signal);
   }
@@ -152,12 +154,17 @@ export class PodCreator<Request, Remote, Memory> {
 
   /** Refuses a pod that has a status while its latest object, which an earlier program may have created, may not be listed yet. */
   #refuseWhileInvisible(pod: DeepReadonly<Pod>): void {
-    const retryAfterMs = this.#startedMs + this.#options.backend.limits.visibleAfterMs - this.#clock.monotonic();
+    const retryAfterMs = this.#invisibleMs();
     if (retryAfterMs <= 0 || (pod.status?.containerStatuses ?? []).length === 0) return;
     const attempted = `create pod ${nameOf(podRef(pod))}`;
     throw new UnavailableError(`${attempted}: an object of an earlier start may not be listed yet; waiting for it to appear`, {
       retryAfterMs,
     });
+  }
+
+  /** Milliseconds for which objects of an earlier program may still be missing in lists; 0 or less: none. */
+  #invisibleMs(): number {
+    return this.#startedMs + this.#options.backend.limits.visibleAfterMs - this.#clock.monotonic();
   }
 
   async #adopt(identity: PodIdentity, signal: AbortSignal): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { ConflictError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { codeOf, ConflictError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import type { Ending, EndStep } from "../backend/remote-backend.ts";
 import type { FakeObject } from "../test-support/fake-backend.ts";
@@ -64,7 +64,8 @@ describe("a deletion", () => {
   });
 
   test("of a pod that is gone already says so", async () => {
-    const { clock, endings, answers, table } = await running();
+    const { clock, endings, answers, table, backend } = await running();
+    backend.objects.clear();
     answers.push(new NotFoundError("no such object"));
     await after(clock, endings.delete(ref, { gracePeriodSeconds: 0 }, never));
     expect(table.get("a")?.kind).toBe("gone");
@@ -117,17 +118,24 @@ describe("a deletion", () => {
     expect(gates).toHaveLength(2);
   });
 
-  test.for<[string, Error, string, boolean]>([
-    ["a conflict is left to the next look", new ConflictError("busy"), "deleting", false],
-    ["an absent object is gone", new NotFoundError("no such object"), "gone", false],
-    ["another failure is thrown, and changes nothing", new UnavailableError("no answer"), "deleting", true],
-  ])("%s", async ([, error, kind, isThrown]) => {
-    const { clock, endings, table, answers } = await running();
+  test.for<[string, Error, boolean, string, string | undefined]>([
+    ["a conflict is left to the next look", new ConflictError("busy"), true, "deleting", undefined],
+    ["an object that is not described either is gone", new NotFoundError("not found"), false, "gone", undefined],
+    [
+      "what is not found while the object is there is no end of the pod",
+      new NotFoundError("no cluster"),
+      true,
+      "deleting",
+      "VK_UNAVAILABLE",
+    ],
+    ["another failure is thrown, and changes nothing", new UnavailableError("no answer"), true, "deleting", "VK_UNAVAILABLE"],
+  ])("%s", async ([, error, isThere, kind, code]) => {
+    const { clock, endings, table, answers, backend } = await running();
     answers.push(error);
-    const deleted = after(clock, endings.delete(ref, { gracePeriodSeconds: 5 }, never));
+    if (!isThere) backend.objects.clear();
+    const thrown: unknown = await after(clock, endings.delete(ref, { gracePeriodSeconds: 5 }, never)).catch((caught: unknown) => caught);
 
-    await (isThrown ? expect(deleted).rejects.toBe(error) : deleted);
-    expect(table.get("a")?.kind).toBe(kind);
+    expect([codeOf(thrown), table.get("a")?.kind]).toEqual([code, kind]);
   });
 });
 
