@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { readmeConfig } from "../clouds/support/readme-pod.ts";
 import { Program } from "../support/program.ts";
 import { chart, Helm, type AnyObject } from "./support/helm.ts";
 
@@ -58,6 +59,15 @@ function rightsOf(objects: readonly AnyObject[]): string[] {
 
 test("Helm finds no fault in the chart", async () => {
   expect(await helm.run("lint", "--strict", chart)).toMatchObject({ code: 0, stdout: expect.stringContaining("0 chart(s) failed") });
+});
+
+test.for(["aci", "fargate"])("the values in the README of the provider %s configure a node of it", async (provider) => {
+  const objects = await helm.objects(readmeConfig(provider, "image"));
+  const { data } = objects.find(({ kind }) => kind === "ConfigMap") as unknown as { readonly data: Readonly<Record<string, string>> };
+  const account = objects.find(({ kind }) => kind === "ServiceAccount");
+
+  expect(parse(data["config.yaml"] ?? "")).toMatchObject({ nodes: [{ provider, providerConfig: { region: expect.any(String) } }] });
+  expect(Object.keys(account?.metadata?.annotations ?? {})).toHaveLength(1);
 });
 
 test.each<[string, object, (readonly string[])?]>([
