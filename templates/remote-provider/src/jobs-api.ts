@@ -57,6 +57,9 @@ const jobSchema: z.ZodType<Job> = z.object({
 });
 const pageSchema = z.object({ jobs: z.array(z.unknown()), unreachable: z.array(z.string()), next: z.string().optional() });
 
+/** Body of the API's own errors. */
+const errorSchema = z.object({ error: z.string() });
+
 export interface JobsApiOptions {
   /** Base address, such as `https://jobs.example.com`. */
   readonly address: string;
@@ -165,7 +168,7 @@ export class JobsApi {
       });
       const answer = new Uint8Array(await response.arrayBuffer());
       if (response.ok) return answer;
-      throw toError(what, response);
+      throw toError(what, response, answer);
     } catch (error) {
       signal.throwIfAborted();
       if (overdue.signal.aborted) throw new DeadlineExceededError(`${what}: no answer within ${timeoutMs} ms`, { cause: error });
@@ -179,10 +182,13 @@ export class JobsApi {
 }
 
 /** Leaves out the body, because an API may repeat the request with its secrets in it. */
-function toError(what: string, { status, headers }: Response): Error {
+function toError(what: string, { status, headers }: Response, answer: Uint8Array): Error {
   const message = `${what}: answered with status ${status}`;
   if (status === 401) return new UnauthorizedError(`${message}; is the token right?`);
   if (status === 403) return new ForbiddenError(`${message}; does the token allow this?`);
+  // The 404 of a proxy, or of a wrong address, says nothing about a job.
+  if (status === 404 && !errorSchema.safeParse(parseJson(answer)).success)
+    return new UnavailableError(`${message} by something else than the API; is the address right?`);
   if (status === 404) return new NotFoundError(message);
   if (status === 409) return new ConflictError(message);
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);

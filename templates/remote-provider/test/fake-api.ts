@@ -17,7 +17,9 @@ export type Fault =
   /** Creates take effect, but are never answered. */
   | "no-answer"
   /** Lists contain a malformed entry. */
-  | "garbled";
+  | "garbled"
+  /** A proxy before the API has lost it, and answers by itself. */
+  | "proxy";
 
 interface Entry {
   job: Job;
@@ -80,6 +82,7 @@ export class FakeApi implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.faults.has("away")) return void request.socket.destroy();
+    if (this.faults.has("proxy")) return void response.writeHead(404, { "content-type": "text/html" }).end("<h1>404 Not Found</h1>");
     const { pathname, searchParams } = new URL(request.url ?? "/", this.address);
     const [, root, id = "", part] = pathname.split("/");
     const reply = (status: number, body?: object): void => void response.writeHead(status).end(body && JSON.stringify(body));
@@ -91,7 +94,7 @@ export class FakeApi implements AsyncDisposable {
     }
     if (id === "") return reply(200, this.#page(searchParams));
     const entry = this.#jobs.get(id);
-    if (!entry) return reply(404);
+    if (!entry) return reply(404, { error: "no such job" });
     if (part === "output") return void response.end(Buffer.concat(entry.output).subarray(Number(searchParams.get("from"))));
     if (request.method === "GET") return reply(200, entry.job);
     this.#stop(entry, Number(searchParams.get("graceSeconds")));

@@ -81,3 +81,16 @@ test("a job that cannot be read is left out, and the list says that it is incomp
 
   assert.deepEqual(await rig.inventory(), { uids: [ref.uid], complete: false });
 });
+
+test("a proxy that answers 404 for the API does not make pods gone", async (t) => {
+  const { api, rig } = await start(t);
+  const ref = await rig.run();
+  api.faults.add("proxy");
+  await assert.rejects(rig.provider.getPod(ref, rig.signal), isUnavailable);
+  await assert.rejects(rig.create(), isUnavailable);
+  await rig.clock.sleep(3000);
+  api.faults.delete("proxy");
+
+  assert.equal((await rig.provider.getPod(ref, rig.signal)).status.phase, "Running");
+  assert.ok(rig.told(ref).every((update) => !("gone" in update)));
+});
