@@ -54,7 +54,9 @@ describe.skipIf(!canOpenTerminals())("a command", () => {
     const resizes = (async function* () {
       yield { width: 93, height: 31 };
     })();
-    const running = run(["sh", "-c", "read line; stty size; echo got $line"], { tty: true, stdin, resizes });
+    // The size is sent separately and may arrive after the input.
+    const wait = 'i=0; while [ "$(stty size)" != "31 93" ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done';
+    const running = run(["sh", "-c", `read line; ${wait}; stty size; echo got $line`], { tty: true, stdin, resizes });
     stdin.write("hello\n");
 
     expect((await running).output).toMatch(/31 93\r\ngot hello\r\n$/);
