@@ -1,4 +1,4 @@
-import type { ProviderPodStatus } from "@virtual-kubelet/core";
+import { isTerminalPhase, type ContainerStatus, type ProviderPodStatus } from "@virtual-kubelet/core";
 import type { LogSnapshot, SnapshotQuery } from "../backend/remote-backend.ts";
 
 /** State of a container, as far as its output depends on it. */
@@ -21,14 +21,17 @@ export interface SnapshotSource {
 
 /** Returns the state of a container for its followed output. Without a status, the container is gone. */
 export function outputStateOf(status: ProviderPodStatus | undefined, container: string): OutputState {
-  const all = [status?.containerStatuses, status?.initContainerStatuses, status?.ephemeralContainerStatuses].flatMap((list) => list ?? []);
-  const found = all.find(({ name }) => name === container);
-  const { state, lastState, restartCount = 0 } = found ?? {};
+  const { state, lastState, restartCount = 0 } = containerStatusOf(status, container) ?? {};
+  const ended = state?.terminated ?? lastState?.terminated;
+  const isOver = status === undefined || isTerminalPhase(status.phase);
   // As with a kubelet, the output of a container that waits for its restart ends.
-  const isOver = status === undefined || status.phase === "Succeeded" || status.phase === "Failed";
-  const hasEnded = isOver || state?.terminated !== undefined || (state?.running === undefined && lastState?.terminated !== undefined);
+  if (isOver || (ended !== undefined && state?.running === undefined))
+    return { isRunning: false, ...(ended?.finishedAt !== undefined && { finishedAt: ended.finishedAt }) };
   const startedAt = state?.running?.startedAt;
-  const finishedAt = (state?.terminated ?? lastState?.terminated)?.finishedAt;
-  if (hasEnded) return { isRunning: false, ...(finishedAt !== undefined && { finishedAt }) };
   return { isRunning: true, ...(startedAt !== undefined && { instance: `${restartCount} ${startedAt}` }) };
+}
+
+function containerStatusOf(status: ProviderPodStatus | undefined, container: string): ContainerStatus | undefined {
+  const lists = [status?.containerStatuses, status?.initContainerStatuses, status?.ephemeralContainerStatuses];
+  return lists.flatMap((list) => list ?? []).find(({ name }) => name === container);
 }
