@@ -94,9 +94,10 @@ test("output that is not followed is one snapshot, and the back end is told what
 test("no lines are not asked for, unless those that follow are", async () => {
   const all = setUp();
   all.container.text = "a\nb\n";
-  const result = reading(await open(all, { ...plain, tailLines: 0 }));
+  const logs = await open(all, { ...plain, tailLines: 0 });
+  const result = reading(logs);
   await all.clock.settle();
-  expect([result.text, result.hasEnded, all.container.reads]).toEqual(["", true, []]);
+  expect([result.text, result.hasEnded, logs.applied, all.container.reads]).toEqual(["", true, ["tailLines"], []]);
   all.container.isRunning = true;
   await open(all, { ...followed, tailLines: 0 });
 

@@ -33,7 +33,7 @@ export async function followSnapshots(
   const state = source.state();
   const isFollowed = follow && pollers.mayGrow(state);
   // Back ends take a tail of no lines for a fault, or for all lines.
-  if (!isFollowed && tailLines === 0) return { data: pieceOf(""), timestamps: false };
+  if (!isFollowed && tailLines === 0) return { data: pieceOf(""), timestamps: false, applied: ["tailLines"] };
   const query = isFollowed
     ? { tailLines: tailLines === undefined ? undefined : Math.max(tailLines, pollers.tailLines) }
     : { tailLines, sinceTime };
