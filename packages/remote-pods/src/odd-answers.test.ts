@@ -283,26 +283,6 @@ test("a pod without room waits for as long as the back end asks, at most ten min
   await node.stop();
 });
 
-test("two programs of one node keep the same object of a pod where every create makes another one", async () => {
-  const { clock, backend, node } = await started({ limits: { idempotency: "none" } });
-  const other = new FakeNode(backend, clock, 2);
-  other.start();
-  await clock.advance(1_000);
-  node.add("uid-0");
-  other.add("uid-0");
-
-  await clock.advance(120_000);
-
-  const [first, second] = [...backend.objects.values()];
-  expect([backend.objects.size, backend.liveOf("uid-0")]).toEqual([2, [first]]);
-  expect(second?.endsMs).toBeGreaterThan(0);
-  expect([node.reports.get("uid-0"), other.reports.get("uid-0")]).toMatchObject([
-    { status: { phase: "Running" } },
-    { status: { phase: "Running" } },
-  ]);
-  await Promise.all([node.stop(), other.stop()]);
-});
-
 test("nothing is remembered of a pod that found no room and was deleted", async () => {
   const { clock, backend, node } = await started();
   const pod = { metadata: { namespace: "default", name: "web", uid: "uid-0" }, spec: { containers: [] } };

@@ -31,7 +31,7 @@ export interface ListedObject<Remote> {
    * tags are the pod's; a copy is left alone. Default: `false`. A back end with {@link RemoteBackend.idOf} compares the ids instead.
    */
   readonly hasOtherName?: boolean | undefined;
-  /** RFC 3339; with {@link BackendLimits.idempotency} `none`, the oldest of several objects of one attempt is kept. */
+  /** RFC 3339; of several objects of one attempt in the first list, the oldest is kept. */
   readonly createdAt?: string | undefined;
 }
 

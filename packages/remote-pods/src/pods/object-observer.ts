@@ -129,18 +129,12 @@ export class ObjectObserver<Request, Remote, Memory> {
   #noteSurplus(
     state: PodState<Remote, Memory>,
     { id, identity, remote }: RemoteTarget<Remote>,
-    { createdAt, hasOtherName }: NotedFacts<Remote>,
+    { hasOtherName }: NotedFacts<Remote>,
   ): void {
-    const { table, onSurplus, backend } = this.#options;
+    const { onSurplus, backend } = this.#options;
     const isEarlier = identity.attempt < identityOf(state).attempt;
     // Only a back end that creates an object for every request can have made a second one.
     if (hasOtherName || !(isEarlier || backend.limits.idempotency === "none")) return this.skipCopy(id, identity);
-    if (!isEarlier && state.kind === "present" && isOlder(createdAt, state.object)) {
-      // Two programs that each ended the other's object would leave none: both keep the oldest one.
-      const object = this.#knownObject(id, identity, remote, { known: undefined, listedAt: createdAt, isVisible: true });
-      table.dispatch(identity.ref.uid, { kind: "seen", object });
-      return onSurplus(state.object.id, state.object.identity, state.object.remote);
-    }
     if (this.#isPast(id, identity, remote)) remember(this.#past, id);
     else onSurplus(id, identity, remote);
   }
@@ -270,11 +264,6 @@ export class ObjectObserver<Request, Remote, Memory> {
       `its tags are those of pod ${namespace}/${name}, whose object it is not: it is a copy; delete it, or its tags`,
     );
   }
-}
-
-/** Whether the object was created before the known one, which is younger than the last list if that did not tell its time. */
-function isOlder<Remote, Memory>(createdAt: string | undefined, { createdAt: known }: KnownObject<Remote, Memory>): boolean {
-  return createdAt !== undefined && (known === undefined || Date.parse(createdAt) < Date.parse(known));
 }
 
 /** Adds an id, and forgets the oldest one if there are too many. */

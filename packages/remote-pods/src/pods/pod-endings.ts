@@ -141,7 +141,7 @@ export class PodEndings<Request, Remote, Memory> {
     try {
       const ending = { graceLeftMs: 0, isAsked: false, killedAgoMs: undefined, isDeleted: false };
       const step = await untilAborted(backend.end(target, ending, signal), signal);
-      const isOver = step === "deleted" || (step === "killed" && backend.limits.keepsEndedMs !== undefined);
+      const isOver = backend.limits.keepsEndedMs !== undefined && (step === "deleted" || step === "killed");
       if (isOver) this.#surplusDeletedMs.set(target.id, clock.monotonic());
       if (step !== "wait")
         logger.warn({ pod: `${namespace}/${name}`, object: target.id }, "ended an object that is not the pod's latest one");
