@@ -1,4 +1,4 @@
-import { isTerminalPhase, type ContainerStatus, type ProviderPodStatus } from "@virtual-kubelet/core";
+import { isTerminalPhase, type ContainerStatus, type DeepReadonly, type ProviderPodStatus } from "@virtual-kubelet/core";
 import type { LogSnapshot, SnapshotQuery } from "../backend/remote-backend.ts";
 
 /** State of a container, as far as its output depends on it. */
@@ -31,7 +31,7 @@ export function outputStateOf(status: ProviderPodStatus | undefined, container: 
   return { isRunning: true, ...(startedAt !== undefined && { instance: `${restartCount} ${startedAt}` }) };
 }
 
-function containerStatusOf(status: ProviderPodStatus | undefined, container: string): ContainerStatus | undefined {
+function containerStatusOf(status: ProviderPodStatus | undefined, container: string): DeepReadonly<ContainerStatus> | undefined {
   const lists = [status?.containerStatuses, status?.initContainerStatuses, status?.ephemeralContainerStatuses];
   return lists.flatMap((list) => list ?? []).find(({ name }) => name === container);
 }
