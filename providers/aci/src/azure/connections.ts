@@ -24,13 +24,14 @@ export class Connections implements Disposable {
         name: "virtualKubeletConnections",
         sendRequest: async (request, next) => {
           if (this.#isClosed) throw new UnavailableError("the connections to Azure are closed");
-          const { agent } = request;
-          request.agent = agent ?? (request.url.startsWith("https:") ? this.#https : this.#http);
+          // A proxy's.
+          if (request.agent) return next(request);
+          request.agent = request.url.startsWith("https:") ? this.#https : this.#http;
           try {
             return await next(request);
           } finally {
             // Errors show their request, which must not show what was sent on other connections.
-            request.agent = agent;
+            delete request.agent;
           }
         },
       },
