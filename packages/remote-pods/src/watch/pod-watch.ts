@@ -8,9 +8,12 @@ import type { PodEndings } from "../pods/pod-endings.ts";
 import type { Listing, PodFinder } from "../pods/pod-finder.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import { identityOf, objectOf, type PodState } from "../state/pod-state.ts";
+import { LeftoverSweep } from "./leftover-sweep.ts";
+import { LookPlan } from "./look-plan.ts";
+import { NextObjects } from "./next-objects.ts";
 import { ParallelTasks } from "./parallel-tasks.ts";
 import { ReportedIds } from "./reported-ids.ts";
-import { isChanging, lookIntervals, nextPauseMs } from "./schedule.ts";
+import { isChanging } from "./schedule.ts";
 
 /** Longest delay between attempts to list while the back end fails. */
 const longestFailureMs = 60_000;
@@ -18,13 +21,10 @@ const longestFailureMs = 60_000;
 const stableFactor = 6;
 /** Lists of a back end that reports changes by itself are this many times rarer again. */
 const watchedFactor = 4;
-const sweepIntervalMs = 600_000;
 /** Batches of descriptions that are under way at the same time. */
 const batchesAtOnce = 16;
 /** A batch that is under way for longer no longer counts, so that calls that hang do not hold up those of other pods. */
 const slowBatchMs = 5_000;
-/** Delay before another object is created for a pod after the last attempt to do so. */
-const createAgainMs = 10_000;
 const watchRetryMs = 5_000;
 
 export interface PodWatchOptions<Request, Remote, Memory> {
@@ -40,36 +40,26 @@ export interface PodWatchOptions<Request, Remote, Memory> {
   readonly onListed?: (() => void) | undefined;
 }
 
-/** Time of the next look at a pod. */
-interface Look {
-  readonly dueMs: number;
-  readonly pauseMs: number;
-}
-
 /**
  * Follows all pods: one list for all, descriptions of the objects that change or are due, the next step of each deletion, and the next object of
  * each pod that waits for one. All calls of the back end run beside each other, so that one that hangs holds up only the pods that it is about.
  */
 export class PodWatch<Request, Remote, Memory> {
   readonly #options: PodWatchOptions<Request, Remote, Memory>;
-  readonly #looks = new Map<string, Look>();
+  readonly #looks: LookPlan<Remote, Memory>;
+  readonly #nextObjects: NextObjects<Request, Remote, Memory>;
+  readonly #leftovers: LeftoverSweep<Request, Remote, Memory>;
   readonly #versions = new Map<string, string>();
   readonly #unsettled = new Set<string>();
-  /** Pods that are being looked at: the value says whether another look has been asked for in the meantime. */
-  readonly #looking = new Map<string, boolean>();
   readonly #reported = new ReportedIds();
-  /** Times at which the next object of a pod was last created. */
-  readonly #createdMs = new Map<string, number>();
   readonly #disposal = new AbortController();
   readonly #wake = new Signal();
   readonly #tasks: ParallelTasks;
   #listDueMs = Number.NEGATIVE_INFINITY;
   #listedMs = Number.NEGATIVE_INFINITY;
-  #sweepDueMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #isWatched = false;
   #isListing = false;
-  #isSweeping = false;
   #batches = 0;
   #running: Promise<unknown> | undefined;
 
@@ -77,6 +67,12 @@ export class PodWatch<Request, Remote, Memory> {
     this.#options = options;
     const onError = (err: unknown): void => options.host.logger.error({ err }, "following the pods failed; trying again");
     this.#tasks = new ParallelTasks({ signal: this.#disposal.signal, onEnd: () => this.#wake.notify(), onError });
+    const { backend, table, pollIntervalMs } = options;
+    const { clock, random } = options.host;
+    const isUnsettled = (uid: string): boolean => backend.settle !== undefined && this.#unsettled.has(uid);
+    this.#looks = new LookPlan({ table, limits: backend.limits, clock, random, pollIntervalMs, isUnsettled });
+    this.#nextObjects = new NextObjects(options);
+    this.#leftovers = new LeftoverSweep({ ...options, tasks: this.#tasks });
   }
 
   /** Starts following. */
@@ -86,13 +82,7 @@ export class PodWatch<Request, Remote, Memory> {
 
   /** Looks at a pod soon, because it was changed. */
   lookSoon(uid: string): void {
-    const { host, pollIntervalMs, backend } = this.#options;
-    this.#looks.delete(uid);
-    this.#plan(uid);
-    const look = this.#looks.get(uid);
-    const soonMs = host.clock.monotonic() + lookIntervals(pollIntervalMs, this.#looks.size, backend.limits).firstMs;
-    // The interval of an object that does not change is long, and repeated calls would put its look off for ever.
-    if (look && look.dueMs > soonMs) this.#looks.set(uid, { ...look, dueMs: soonMs });
+    this.#looks.lookSoon(uid);
     this.#wake.notify();
   }
 
@@ -109,10 +99,9 @@ export class PodWatch<Request, Remote, Memory> {
     if (after && objectOf(after) && objectOf(after)?.id !== objectOf(before)?.id) this.#unsettled.add(uid);
     if (!after || after.kind === "gone") return this.#forget(uid, objectOf(before)?.id);
     // The looks at a pod that is being deleted also take the steps of its deletion.
-    if (isAlike(after, before) && after.kind === "present") return this.#postpone(uid);
+    if (isAlike(after, before) && after.kind === "present") return this.#looks.postpone(uid);
     if (isAlike(after, before) && this.#looks.has(uid)) return;
-    this.#looks.delete(uid);
-    this.#plan(uid);
+    this.#looks.restart(uid);
     const startsToChange = isChanging(after) && !(before && isChanging(before));
     if (startsToChange) this.#listDueMs = Math.min(this.#listDueMs, this.#options.host.clock.monotonic() + this.#options.pollIntervalMs);
     if (startsToChange || after.kind === "waiting") this.#wake.notify();
@@ -125,41 +114,10 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   #forget(uid: string, id: string | undefined): void {
-    this.#looks.delete(uid);
+    this.#looks.forget(uid);
+    this.#nextObjects.forget(uid);
     this.#unsettled.delete(uid);
-    this.#createdMs.delete(uid);
     if (id !== undefined) this.#versions.delete(id);
-  }
-
-  /** An object that was seen unchanged needs no look before its interval has passed again. */
-  #postpone(uid: string): void {
-    const look = this.#looks.get(uid);
-    const dueMs = this.#options.host.clock.monotonic() + (look?.pauseMs ?? 0);
-    if (look && look.dueMs < dueMs) this.#looks.set(uid, { ...look, dueMs });
-    if (!look) this.#plan(uid);
-  }
-
-  /** @param isFailed - whether the object could not be described */
-  #plan(uid: string, isFailed = false): void {
-    const { table, backend, pollIntervalMs, host } = this.#options;
-    const state = table.get(uid);
-    const before = this.#looks.get(uid);
-    if (!state) return;
-    const intervals = lookIntervals(pollIntervalMs, this.#looks.size, backend.limits);
-    const mustLook = (isFailed || (backend.settle !== undefined && this.#unsettled.has(uid))) && state.kind === "present";
-    const { firstMs, changingMs } = intervals;
-    const soonMs = mustLook ? Math.max(firstMs, Math.min((before?.pauseMs ?? 0) * 1.5, changingMs)) : undefined;
-    const pauseMs = soonMs ?? nextPauseMs(state, before?.pauseMs, intervals);
-    if (pauseMs === undefined) {
-      this.#looks.delete(uid);
-      return;
-    }
-    const jittered = pauseMs * (0.8 + host.random.next() * 0.4);
-    const nowMs = host.clock.monotonic();
-    // The kill follows at once when the grace has passed.
-    const deadlineMs =
-      state.kind === "deleting" && state.deletion.deadlineMs > nowMs ? state.deletion.deadlineMs : Number.POSITIVE_INFINITY;
-    this.#looks.set(uid, { dueMs: Math.min(nowMs + jittered, deadlineMs), pauseMs });
   }
 
   async #run(): Promise<void> {
@@ -168,7 +126,7 @@ export class PodWatch<Request, Remote, Memory> {
     while (!signal.aborted) {
       if (!this.#isListing && clock.monotonic() >= this.#listDueMs) this.#startList();
       this.#startLooks();
-      this.#createNext();
+      this.#nextObjects.createDue(signal);
       await this.#wake.wait(Math.max(0, this.#nextDueMs() - clock.monotonic()), clock, signal).catch(() => {});
     }
   }
@@ -198,7 +156,7 @@ export class PodWatch<Request, Remote, Memory> {
       this.#failures = 0;
       this.#noteListing(listing);
       this.#options.onListed?.();
-      this.#sweep(listing);
+      this.#leftovers.startDue(listing);
     } catch (err) {
       signal.throwIfAborted();
       // Logged once for each outage.
@@ -209,9 +167,9 @@ export class PodWatch<Request, Remote, Memory> {
 
   /** Lists shortly, because objects are reported that may be pods; many reports cost one list an interval. */
   #listSoon(): void {
-    const { host, pollIntervalMs, backend } = this.#options;
-    const { firstMs } = lookIntervals(pollIntervalMs, this.#looks.size, backend.limits);
-    this.#listDueMs = Math.min(this.#listDueMs, Math.max(host.clock.monotonic() + firstMs, this.#listedMs + pollIntervalMs));
+    const { host, pollIntervalMs } = this.#options;
+    const soonMs = Math.max(host.clock.monotonic() + this.#looks.firstMs, this.#listedMs + pollIntervalMs);
+    this.#listDueMs = Math.min(this.#listDueMs, soonMs);
   }
 
   /** Marks as due what the list shows as changed, and what it lacks. */
@@ -227,7 +185,7 @@ export class PodWatch<Request, Remote, Memory> {
       if (version !== undefined) this.#versions.set(id, version);
       const isLost = isComplete && !there.has(uid) && (state.kind === "present" || state.kind === "deleting" || state.kind === "missing");
       const isUndescribed = state.kind === "present" && state.object.observation === undefined;
-      if (isChanged || isLost || isUndescribed) this.#lookNow(uid, this.#looks.get(uid)?.pauseMs);
+      if (isChanged || isLost || isUndescribed) this.#looks.lookAgain(uid);
     }
   }
 
@@ -235,7 +193,7 @@ export class PodWatch<Request, Remote, Memory> {
   #startLooks(): void {
     const { table, backend } = this.#options;
     const { describeBatch } = backend.limits;
-    const due = this.#due(this.#options.host.clock.monotonic());
+    const due = this.#looks.due(this.#freeBatches);
     // A pod without an object needs no description.
     const described = due.filter((uid) => objectOf(table.get(uid)));
     for (let at = 0; at < described.length; at += describeBatch) this.#startBatch(described.slice(at, at + describeBatch));
@@ -261,27 +219,8 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   #startLook(uid: string, look: () => Promise<void>): void {
-    this.#looking.set(uid, false);
-    this.#tasks.run(look, () => {
-      const isAskedAgain = this.#looking.get(uid);
-      this.#looking.delete(uid);
-      if (isAskedAgain && this.#options.table.get(uid)) this.#lookNow(uid, this.#looks.get(uid)?.pauseMs);
-    });
-  }
-
-  /** Pods that are due. Others that are due soon fill the last batch, so that a thousand pods do not cost a thousand calls. */
-  #due(nowMs: number): readonly string[] {
-    const { table, backend } = this.#options;
-    const { describeBatch } = backend.limits;
-    const looks = [...this.#looks].filter(([uid]) => !this.#looking.has(uid)).toSorted(([, a], [, b]) => a.dueMs - b.dueMs);
-    const later = looks.findIndex(([, { dueMs }]) => dueMs > nowMs);
-    const count = Math.min(later === -1 ? looks.length : later, describeBatch * this.#freeBatches);
-    const room = Math.ceil(count / describeBatch) * describeBatch - count;
-    const soon = looks
-      .slice(count)
-      .filter(([uid, { dueMs, pauseMs }]) => table.get(uid)?.kind === "present" && dueMs - nowMs <= pauseMs / 2)
-      .slice(0, room);
-    return [...looks.slice(0, count), ...soon].map(([uid]) => uid);
+    this.#looks.begin(uid);
+    this.#tasks.run(look, () => this.#looks.end(uid));
   }
 
   get #freeBatches(): number {
@@ -306,47 +245,7 @@ export class PodWatch<Request, Remote, Memory> {
       const { namespace, name } = (state && identityOf(state).ref) ?? {};
       host.logger.warn({ pod: `${namespace}/${name}`, err: messageOf(error) }, "work on a pod failed; trying again");
     }
-    if (table.get(uid)) this.#plan(uid, isFailed);
-  }
-
-  #createNext(): void {
-    const { table, creator, host } = this.#options;
-    const nowMs = host.clock.monotonic();
-    for (const [uid, state] of table.all()) {
-      const dueMs = this.#createDueMs(uid, state);
-      if (dueMs === undefined || dueMs > nowMs) continue;
-      this.#createdMs.set(uid, nowMs);
-      creator.createNext(uid, this.#disposal.signal).catch((error: unknown) => {
-        if (this.#disposal.signal.aborted) return;
-        host.recordEvent(identityOf(state).ref, { type: "Warning", reason: "ProviderCreateFailed", message: messageOf(error) });
-      });
-    }
-  }
-
-  /** Time at which a pod between two objects gets the next one; `undefined` for other pods. */
-  #createDueMs(uid: string, state: PodState<Remote, Memory>): number | undefined {
-    const againMs = (this.#createdMs.get(uid) ?? Number.NEGATIVE_INFINITY) + createAgainMs;
-    if (state.kind === "waiting") return Math.max(state.atMs, againMs);
-    return state.kind === "unclear" && state.before !== undefined ? againMs : undefined;
-  }
-
-  #sweep({ isComplete, unreadable }: Listing): void {
-    const { backend, host, table, creator } = this.#options;
-    if (!backend.sweep || !isComplete || this.#isSweeping || host.clock.monotonic() < this.#sweepDueMs) return;
-    this.#sweepDueMs = host.clock.monotonic() + sweepIntervalMs;
-    const uids = new Set(creator.underWay);
-    for (const { ref } of unreadable) uids.add(ref.uid);
-    for (const [uid, { kind }] of table.all()) if (kind !== "gone") uids.add(uid);
-    const sweep = async (signal: AbortSignal): Promise<void> => {
-      try {
-        await backend.sweep?.(uids, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        host.logger.debug({ err: messageOf(error) }, "leftovers could not be searched for; trying again");
-      }
-    };
-    this.#isSweeping = true;
-    this.#tasks.run(sweep, () => (this.#isSweeping = false));
+    if (table.get(uid)) this.#looks.plan(uid, isFailed);
   }
 
   async #follow(): Promise<void> {
@@ -371,15 +270,9 @@ export class PodWatch<Request, Remote, Memory> {
   #onReported(id: string): void {
     const { table, finder } = this.#options;
     const state = table.byId(id);
-    if (state) return this.#lookNow(identityOf(state).ref.uid);
+    if (state) return this.#looks.lookNow(identityOf(state).ref.uid);
     if (finder.isForeign(id) || !this.#reported.add(id)) return;
     if (!this.#isListing) this.#listSoon();
-  }
-
-  #lookNow(uid: string, pauseMs = 0): void {
-    this.#looks.set(uid, { dueMs: Number.NEGATIVE_INFINITY, pauseMs });
-    // The answer that is under way may be older.
-    if (this.#looking.has(uid)) this.#looking.set(uid, true);
   }
 
   #listPauseMs(): number {
@@ -391,10 +284,9 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   #nextDueMs(): number {
-    let dueMs = this.#isListing ? Number.POSITIVE_INFINITY : this.#listDueMs;
-    if (this.#freeBatches > 0) for (const [uid, look] of this.#looks) if (!this.#looking.has(uid)) dueMs = Math.min(dueMs, look.dueMs);
-    for (const [uid, state] of this.#options.table.all()) dueMs = Math.min(dueMs, this.#createDueMs(uid, state) ?? dueMs);
-    return dueMs;
+    const listDueMs = this.#isListing ? Number.POSITIVE_INFINITY : this.#listDueMs;
+    const lookDueMs = this.#freeBatches > 0 ? this.#looks.nextDueMs() : Number.POSITIVE_INFINITY;
+    return Math.min(listDueMs, lookDueMs, this.#nextObjects.nextDueMs());
   }
 }
 
