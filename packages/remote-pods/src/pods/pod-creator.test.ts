@@ -318,11 +318,23 @@ describe("the next object", () => {
     expect([kinds(parts), parts.table.objectOf("a")?.identity.attempt]).toEqual([["create"], 1]);
   });
 
-  test("is not created while a later one, of an earlier start of the program, may not be listed yet", async () => {
-    const parts = await waiting({ visibleAfterMs: 60_000 });
+  test("of an object of an earlier start of the program is not created while a later one may not be listed yet", async () => {
+    const parts = await listed({ lifeOf: () => ended(), limits: { visibleAfterMs: 60_000 } });
+    parts.pods.set("a", podOf("a"));
+    parts.backend.put("a-0", { kind: "pod", identity: identityOf("a") }, { life: ended() }).endsMs = 0;
+    await after(parts.clock, parts.finder.look("a-0", never));
+    expect(parts.table.get("a")?.kind).toBe("waiting");
+    parts.backend.calls.length = 0;
     await after(parts.clock, parts.creator.createNext("a", never));
     expect(kinds(parts)).toEqual([]);
     await parts.clock.advance(60_000);
+    await after(parts.clock, parts.creator.createNext("a", never));
+
+    expect(kinds(parts)).toEqual(["create"]);
+  });
+
+  test("of an object that this program has created is created at once, because no other program can have created a later one", async () => {
+    const parts = await waiting({ visibleAfterMs: 60_000 });
     await after(parts.clock, parts.creator.createNext("a", never));
 
     expect(kinds(parts)).toEqual(["create"]);

@@ -45,6 +45,8 @@ export class PodCreator<Request, Remote, Memory> {
   readonly #full = new Map<string, { readonly untilMs: number; readonly failures: number; readonly error: unknown }>();
   /** Pods whose create may still come through, although the last list lacks the object. */
   readonly #unclear = new Set<string>();
+  /** Pods of which this program has created an object, so that it knows all later ones. */
+  readonly #own = new Set<string>();
   readonly #disposal = new AbortController();
   readonly #startedMs: number;
 
@@ -68,6 +70,7 @@ export class PodCreator<Request, Remote, Memory> {
   forget(uid: string): void {
     this.#full.delete(uid);
     this.#unclear.delete(uid);
+    this.#own.delete(uid);
   }
 
   /**
@@ -98,7 +101,7 @@ export class PodCreator<Request, Remote, Memory> {
     const pod = host.findPod(ref);
     if (!pod || podRef(pod).uid !== uid || pod.metadata?.deletionTimestamp !== undefined) return;
     // A later object, which an earlier program may have created, may not be listed yet.
-    if (state.kind === "waiting" && this.#invisibleMs() > 0) return;
+    if (state.kind === "waiting" && !this.#own.has(uid) && this.#invisibleMs() > 0) return;
     const identity = state.kind === "waiting" ? next(state.object.identity) : state.identity;
     await this.#run(pod, { resolved: host.resolvePod(ref), identity, mustLook: state.kind === "unclear" }, signal);
   }
@@ -192,6 +195,7 @@ export class PodCreator<Request, Remote, Memory> {
         );
       this.#full.delete(uid);
       this.#unclear.delete(uid);
+      this.#own.add(uid);
       observer.note(id, identity, remote, { isCreateAnswer: true });
     } catch (error) {
       if (!isConflict(error) && isRefusal(error)) throw this.#afterRefusal(identity, error);
