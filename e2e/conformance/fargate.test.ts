@@ -19,9 +19,6 @@ await describeProvider({
   provider,
   config: configFor(aws),
   required: requiredFeatures.fargate,
-  lacks: {
-    "logs-previous": "the provider reads the log of the present task only; those of earlier tasks stay in CloudWatch Logs",
-  },
   lacksPart: {
     "empty-lines": "the log driver awslogs drops empty lines",
     "separate-errors": "ECS runs every command on a terminal, which has one output",

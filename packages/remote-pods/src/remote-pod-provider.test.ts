@@ -1,6 +1,6 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { ResolvedPod } from "@virtual-kubelet/core";
-import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { FakeBackend, type FakeBackendOptions } from "./test-support/fake-backend.ts";
 import { FakeNode } from "./test-support/fake-node.ts";
@@ -181,4 +181,34 @@ test("a release that hangs does not hold up the end of the program", async () =>
 
   await node.stop();
   expect([isAsked, clock.pending]).toEqual([true, 0]);
+});
+
+test("the output of a container's previous run is that of the object before", async () => {
+  const clock = new VirtualClock();
+  const backend = new FakeBackend({
+    clock,
+    random: new SeededRandom(1),
+    lifeOf: ({ attempt }) =>
+      attempt === 0 ? { startsAfterMs: 0, endsAfterMs: 60_000, exitCode: 1, runsAgain: true } : { startsAfterMs: 0 },
+  });
+  backend.logSnapshot = async ({ id }) => ({ text: `output of ${id}\n`, hasTimestamps: false });
+  const node = new FakeNode(backend, clock);
+  node.start();
+  await clock.advance(1_000);
+  node.add("uid-0");
+  const previous = async (): Promise<string> => {
+    const options = { follow: false, previous: true, timestamps: false };
+    const { data } = (await node.provider.getContainerLogs?.(ref, "main", options, never)) ?? {};
+    let text = "";
+    for await (const piece of data ?? []) text += piece.toString();
+    return text;
+  };
+  await clock.advance(30_000);
+  await expect(previous()).rejects.toBeInstanceOf(NotFoundError);
+
+  await clock.advance(120_000);
+
+  expect(backend.liveOf("uid-0").map(({ id }) => id)).toEqual(["uid-0-1"]);
+  expect(await previous()).toBe("output of uid-0-0\n");
+  await node.stop();
 });

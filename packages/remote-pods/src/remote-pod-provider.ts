@@ -22,7 +22,7 @@ import type {
 } from "@virtual-kubelet/core";
 import { podRef } from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import type { RemoteBackend } from "./backend/remote-backend.ts";
+import type { LogSnapshot, RemoteBackend, SnapshotQuery } from "./backend/remote-backend.ts";
 import type { RemoteTarget } from "./backend/remote-target.ts";
 import { isThrottled } from "./calls/throttled-error.ts";
 import { followSnapshots } from "./logs/follow-snapshots.ts";
@@ -37,6 +37,7 @@ import { PodTable } from "./pods/pod-table.ts";
 import { identityOf } from "./state/pod-state.ts";
 import { RemoteProbes } from "./probes/remote-probes.ts";
 import { statusOf } from "./state/pod-status.ts";
+import { previousObjectOf } from "./state/previous-object.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 /** Milliseconds since the last successful ping during which the node stays ready, so that three pings have failed. */
@@ -245,22 +246,51 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
   }
 
   async #snapshotLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    const key = `${ref.uid}/${container}`;
+    if (options.previous) {
+      const source = await this.#previousOutput(ref, container, signal);
+      return followSnapshots(this.#pollers, `${key}/previous`, source, options, signal);
+    }
     await this.#target(ref, signal, container);
     const { clock } = this.#host;
     let lookedMs = clock.monotonic();
     const source: SnapshotSource = {
       read: async (query, reading) => {
-        const snapshot = await this.#backend.logSnapshot?.(await this.#target(ref, reading), container, query, reading);
+        const snapshot = await this.#readSnapshot(await this.#target(ref, reading), container, query, reading);
         // A followed container's end is to be seen soon.
         if (options.follow && clock.monotonic() - lookedMs >= this.#pollIntervalMs) {
           lookedMs = clock.monotonic();
           this.#watch.lookSoon(ref.uid);
         }
-        return snapshot ?? { text: "", hasTimestamps: false };
+        return snapshot;
       },
       state: () => outputStateOf(this.#table.pod(ref.uid)?.status, container),
     };
-    return followSnapshots(this.#pollers, `${ref.uid}/${container}`, source, options, signal);
+    return followSnapshots(this.#pollers, key, source, options, signal);
+  }
+
+  /**
+   * The output of a container's previous run, if that was in an object of its own.
+   *
+   * @throws NotFoundError if there is no such run, or if its output is not known
+   */
+  async #previousOutput(ref: PodRef, container: string, signal: AbortSignal): Promise<SnapshotSource> {
+    if (this.#table.get(ref.uid) === undefined) await this.#target(ref, signal, container);
+    const object = previousObjectOf(this.#table.get(ref.uid), container);
+    if (!object) {
+      const attempted = `read the output of the previous run of container ${container} of pod ${ref.namespace}/${ref.name}`;
+      throw new NotFoundError(
+        `${attempted}: there was none, or ${this.#backend.name} does not keep it, or it ended before this program started`,
+      );
+    }
+    return {
+      read: (query, reading) => this.#readSnapshot(object, container, query, reading),
+      state: () => outputStateOf(object.observation?.status, container),
+    };
+  }
+
+  async #readSnapshot(target: RemoteTarget<Remote>, container: string, query: SnapshotQuery, signal: AbortSignal): Promise<LogSnapshot> {
+    return (await this.#backend.logSnapshot?.(target, container, query, signal)) ?? { text: "", hasTimestamps: false };
   }
 
   /**

@@ -164,7 +164,10 @@ export interface RemoteBackend<Request, Remote, Memory = undefined> {
     signal: AbortSignal,
   ): Promise<void>;
 
-  /** Returns a container's output so far. remote-pods adds follow, since, tail and limit. */
+  /**
+   * Returns a container's output so far, also of an object that has ended and been replaced: `kubectl logs --previous` reads that one.
+   * remote-pods adds follow, since, tail and limit.
+   */
   logSnapshot?(target: RemoteTarget<Remote>, container: string, query: SnapshotQuery, signal: AbortSignal): Promise<LogSnapshot>;
   /** Returns a container's output from a back end that follows by itself; takes precedence over {@link logSnapshot}. */
   logs?(target: RemoteTarget<Remote>, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs>;

@@ -394,13 +394,6 @@ test("output that slid away between two polls is told by one line", async () => 
   expect(result.text.endsWith(container.text)).toBe(true);
 });
 
-test("the output of a previous instance is not there", async () => {
-  const all = setUp();
-
-  await expect(open(all, { ...plain, previous: true })).rejects.toThrow("keeps only that of the current one");
-  expect(all.container.reads).toEqual([]);
-});
-
 test("a tail of no lines is read with enough lines to go on from", async () => {
   const all = setUp();
   const { clock, container } = all;

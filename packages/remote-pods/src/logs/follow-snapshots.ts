@@ -1,5 +1,4 @@
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
-import { NotFoundError } from "@virtual-kubelet/errdefs";
 import type { LogSnapshot } from "../backend/remote-backend.ts";
 import { withoutCutEnd, type OutputCursor } from "./output-cursor.ts";
 import type { SnapshotPollers } from "./snapshot-pollers.ts";
@@ -19,7 +18,8 @@ import { TimedCursor } from "./timed-cursor.ts";
  *
  * @param pollers - those of the provider, in which followers of one container share one poller
  * @param key - of the container, such as the pod's UID and its name
- * @throws NotFoundError for `previous`, because snapshots are of the current instance; what the first read throws
+ * @param options - `previous` is not heeded: the source is that of the run whose output is read
+ * @throws what the first read throws
  */
 export async function followSnapshots(
   pollers: SnapshotPollers,
@@ -28,8 +28,7 @@ export async function followSnapshots(
   options: ContainerLogOptions,
   signal: AbortSignal,
 ): Promise<ContainerLogs> {
-  const { follow, previous, sinceTime, tailLines } = options;
-  if (previous) throw new NotFoundError("read the output of the previous container: the back end keeps only that of the current one");
+  const { follow, sinceTime, tailLines } = options;
   const state = source.state();
   const isFollowed = follow && pollers.mayGrow(state);
   // Back ends take a tail of no lines for a fault, or for all lines.

@@ -20,7 +20,8 @@ const promised: Readonly<Record<keyof typeof requiredFeatures, string>> = {
     "exec-input exec-tty attach port-forward stats",
   fargate:
     "lifecycle identity idempotence inventory ownership adoption status secrets abort update node notifications networks environment " +
-    "files init-containers sidecar-containers multiple-containers restarts probes logs logs-follow exec exec-exit-code exec-input exec-tty",
+    "files init-containers sidecar-containers multiple-containers restarts probes logs logs-follow logs-previous exec exec-exit-code " +
+    "exec-input exec-tty",
   kubernetes:
     "lifecycle identity idempotence inventory ownership adoption status secrets abort update node notifications networks environment " +
     "files init-containers sidecar-containers multiple-containers restarts probes logs logs-follow logs-previous exec exec-exit-code " +

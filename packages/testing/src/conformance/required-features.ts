@@ -42,6 +42,7 @@ export const requiredFeatures: Readonly<
     "probes",
     "logs",
     "logs-follow",
+    "logs-previous",
     "exec-tty",
   ],
   kubernetes: featureNames,
