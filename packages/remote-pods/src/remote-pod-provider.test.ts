@@ -117,6 +117,38 @@ test("a list is incomplete while the tags of an object that had to be described 
   await node.stop();
 });
 
+test("a pod whose object cannot be read is listed with the status that Kubernetes has of it", async () => {
+  const { clock, backend, node } = await started();
+  const ref = node.add("uid-0");
+  await clock.advance(20_000);
+  await node.stop();
+  const pod = node.pods.get("uid-0");
+  if (pod) pod.status = { phase: "Running", podIP: "192.0.2.1", containerStatuses: [] };
+  for (const object of backend.objects.values()) object.tags = { kind: "unreadable", ref, why: "the state is no text" };
+  node.start();
+  await clock.advance(1_000);
+
+  const listed = node.provider.getPods(never);
+  await clock.advance(1_000);
+
+  expect((await listed).pods).toMatchObject([{ ref, status: { phase: "Running", podIP: "192.0.2.1" } }]);
+  await node.stop();
+});
+
+test("a container that the pod's object does not have is not found, and the message names those that it has", async () => {
+  const clock = new VirtualClock();
+  const backend = new FakeBackend({ clock, random: new SeededRandom(1) });
+  backend.logSnapshot = async () => ({ text: "output\n", hasTimestamps: false });
+  const node = new FakeNode(backend, clock);
+  node.start();
+  node.add("uid-0");
+  await clock.advance(20_000);
+
+  const options = { follow: false, previous: false, timestamps: false };
+  await expect(node.provider.getContainerLogs?.(ref, "other", options, never)).rejects.toThrow(/container other of pod .* has only main/);
+  await node.stop();
+});
+
 test("a copy of a pod's object that had to be described is left alone, also where every create makes an object", async () => {
   const { clock, backend, node } = await started({ lists: { identity: false, remote: false }, limits: { idempotency: "none" } });
   node.add("uid-0");
