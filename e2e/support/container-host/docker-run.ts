@@ -1,5 +1,5 @@
 import { systemClock } from "@virtual-kubelet/clock";
-import { ConflictError, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { z } from "zod";
 import type { DockerEngine } from "../../../providers/docker/src/engine/docker-engine.ts";
 import type { ContainerRun, HostSession, HostTerminalSize, LogLine, RunSpec, RunUsage } from "./container-host.ts";
@@ -79,9 +79,11 @@ export class DockerRun extends HostRun implements ContainerRun {
   async stop(graceMs: number): Promise<void> {
     this.#stopGraceMs = graceMs;
     if (this.state.kind === "running" && this.#id !== undefined) {
-      const query = { t: Math.max(0, Math.ceil(graceMs / 1000)) };
-      const request = { method: "POST", path: `/containers/${this.#id}/stop`, query, timeoutMs: graceMs + 60_000 } as const;
-      await this.#engine.json(request, this.#over.signal).catch(ignoreMissing);
+      const [path, method] = [`/containers/${this.#id}`, "POST"] as const;
+      const query = { t: Math.ceil(graceMs / 1000) };
+      // A stop without grace sends SIGTERM first, to which the container may answer.
+      const request = graceMs > 0 ? { method, path: `${path}/stop`, query, timeoutMs: graceMs + 60_000 } : { method, path: `${path}/kill` };
+      await this.#engine.json(request, this.#over.signal).catch(ignoreEnded);
     }
     await this.ended;
   }
@@ -179,6 +181,11 @@ export class DockerRun extends HostRun implements ContainerRun {
       throw new ConflictError(`use container ${this.spec.name}: it does not run`);
     return this.#id;
   }
+}
+
+/** A container that has ended meanwhile is missing, or is no longer running. */
+function ignoreEnded(error: unknown): undefined {
+  if (!isConflict(error)) return ignoreMissing(error);
 }
 
 function ignoreMissing(error: unknown): undefined {
