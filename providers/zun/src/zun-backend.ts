@@ -39,7 +39,7 @@ import { NeutronApi } from "./neutron/neutron-api.ts";
 import { describeNode } from "./node/describe-node.ts";
 import type { Session } from "./openstack/session.ts";
 import { refuseChange } from "./pod/refused-changes.ts";
-import { refuseFields } from "./pod/refused-fields.ts";
+import { refuse } from "./pod/refused-fields.ts";
 import { ZunProbing } from "./probes/zun-probing.ts";
 import { observeObject, type ZunMemory } from "./status/observe-object.ts";
 import type { ZunObject } from "./status/zun-object.ts";
@@ -148,7 +148,7 @@ export class ZunBackend implements RemoteBackend<TranslatedPod, ZunObject, ZunMe
 
   /** Labels and annotations are Kubernetes' alone; a changed image, and a deadline, are refused. */
   async update({ remote }: RemoteTarget<ZunObject>, { pod }: { readonly pod: DeepReadonly<Pod> }): Promise<void> {
-    refuseFields(pod);
+    refuse(pod);
     if (remote) refuseChange(remote, pod);
   }
 

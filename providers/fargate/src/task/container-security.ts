@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { ContainerDefinition } from "@aws-sdk/client-ecs";
-import type { RefusedField } from "./refused-fields.ts";
+import type { RefusedField } from "@virtual-kubelet/remote-pods";
 
 type PodSecurity = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["securityContext"]>>;
 type ContainerSecurity = DeepReadonly<NonNullable<Container["securityContext"]>>;

@@ -1,7 +1,7 @@
 import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import type { HealthCheck } from "@aws-sdk/client-ecs";
 import { isDeepStrictEqual } from "node:util";
-import type { RefusedField } from "./refused-fields.ts";
+import type { RefusedField } from "@virtual-kubelet/remote-pods";
 
 type Probe = DeepReadonly<NonNullable<Container["livenessProbe"]>>;
 

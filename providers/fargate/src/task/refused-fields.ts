@@ -1,12 +1,6 @@
 import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
-
-/** Field that needs a feature that ECS on Fargate does not have, and the reason. */
-export interface RefusedField {
-  readonly fieldPath: string;
-  readonly message: string;
-}
+import { refuseFields, type RefusedField } from "@virtual-kubelet/remote-pods";
 
 /**
  * Refuses fields of a pod that a Fargate task cannot have, in addition to those that the capabilities exclude.
@@ -14,8 +8,8 @@ export interface RefusedField {
  *
  * @throws UnsupportedError with the first such field in `fieldPath`, and all of them in the message
  */
-export function refuseFields({ spec = { containers: [] } }: DeepReadonly<Pod>): void {
-  refuse([
+export function refuse({ spec = { containers: [] } }: DeepReadonly<Pod>): void {
+  refuseFields([
     ...refusedInSpec(spec),
     ...(spec.initContainers ?? []).flatMap((container, index) => [
       ...refusedInContainer(container, `spec.initContainers[${index}]`),
@@ -23,13 +17,6 @@ export function refuseFields({ spec = { containers: [] } }: DeepReadonly<Pod>): 
     ]),
     ...spec.containers.flatMap((container, index) => refusedInContainer(container, `spec.containers[${index}]`)),
   ]);
-}
-
-/** @throws UnsupportedError if there is such a field; the first one is its `fieldPath`, and all of them are in the message */
-export function refuse([first, ...others]: readonly RefusedField[]): void {
-  if (!first) return;
-  const rest = others.length === 0 ? "" : `; also ${others.map(({ fieldPath }) => fieldPath).join(", ")}`;
-  throw new UnsupportedError(`${first.fieldPath}: ${first.message}${rest}`, { fieldPath: first.fieldPath });
 }
 
 const gpuMessage = "Fargate has no GPUs; they need ECS Managed Instances, which this provider does not start";

@@ -1,7 +1,7 @@
 import type { Container, DeepReadonly, Pod, ResolvedPod } from "@virtual-kubelet/core";
 import { InvalidInputError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
-import type { PodIdentity } from "@virtual-kubelet/remote-pods";
+import { refuseFields, type PodIdentity } from "@virtual-kubelet/remote-pods";
 import type {
   ContainerDefinition,
   ContainerDependency,
@@ -21,7 +21,7 @@ import { pauseContainerName, pauseContainerOf } from "./pause-container.ts";
 import { filesOf } from "./pod-files.ts";
 import { ownerTagsOf } from "./pod-identity.ts";
 import { toPodSettings, type PodSettings } from "./pod-settings.ts";
-import { refuse, refuseFields } from "./refused-fields.ts";
+import { refuse } from "./refused-fields.ts";
 import { runOf } from "./run-of.ts";
 import { taskSizeFor, type TaskSize } from "./size-grid.ts";
 import { ecsVolumesOf, volumesOf, type PodVolume } from "./volumes-of.ts";
@@ -65,8 +65,8 @@ export async function taskOf(
 ): Promise<TaskRequest> {
   const settings = toPodSettings(pod, config);
   const placed = placedOf(pod);
-  refuseFields(pod);
-  refuse([
+  refuse(pod);
+  refuseFields([
     ...refusedSecurity(pod),
     ...placed.flatMap(({ container, path, role }) => (role === "init" ? [] : refusedProbes(container, path, config.reachablePods))),
   ]);

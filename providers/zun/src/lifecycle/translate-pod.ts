@@ -1,13 +1,13 @@
 import type { DeepReadonly, Pod, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { PodIdentity } from "@virtual-kubelet/remote-pods";
+import { refuseFields, type PodIdentity } from "@virtual-kubelet/remote-pods";
 import type { ZunConfig } from "../config/schema.ts";
 import { capsuleOf } from "../pod/capsule-of.ts";
 import { containerOf, type ResolvedContainer, type ZunNet } from "../pod/container-of.ts";
 import { toLabels, type PodLabels } from "../pod/pod-labels.ts";
 import { checkCapsule, chooseKind, type ObjectKind } from "../pod/pod-mode.ts";
 import { toPodSettings, type PodSettings } from "../pod/pod-settings.ts";
-import { refuse, refuseFields } from "../pod/refused-fields.ts";
+import { refuse } from "../pod/refused-fields.ts";
 import { refusedProbes } from "../pod/refused-probes.ts";
 import { mountsOf, volumesOf, type ZunMount, type ZunVolume } from "../pod/pod-volumes.ts";
 import type { Minor } from "../zun/microversion.ts";
@@ -35,11 +35,11 @@ export async function translatePod(
   signal: AbortSignal,
 ): Promise<TranslatedPod> {
   const { ref, owner, attempt } = identity;
-  refuseFields(pod);
+  refuse(pod);
   const settings = toPodSettings(pod, config);
   const kind = chooseKind(pod, settings);
   if (kind === "capsule") checkCapsule(settings);
-  refuse(refusedProbes(pod, { kind, config }));
+  refuseFields(refusedProbes(pod, { kind, config }));
   const { containers = [], initContainers = [], restartPolicy } = pod.spec ?? {};
   const [only] = containers;
   if (!only) throw new InvalidInputError(`create pod ${ref.namespace}/${ref.name}: it has no container`);

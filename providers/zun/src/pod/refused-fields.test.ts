@@ -1,6 +1,6 @@
 import type { Pod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import { refuseFields } from "./refused-fields.ts";
+import { refuse } from "./refused-fields.ts";
 
 type Spec = Partial<NonNullable<Pod["spec"]>>;
 type Container = NonNullable<Pod["spec"]>["containers"][number];
@@ -30,13 +30,13 @@ test.each<[string, Spec]>([
     { initContainers: [{ ...main, restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [1] } }] }] },
   ],
 ])("%s is refused by its name", (fieldPath, spec) => {
-  expect(() => refuseFields(podOf(spec))).toThrow(
+  expect(() => refuse(podOf(spec))).toThrow(
     expect.objectContaining({ code: "VK_UNSUPPORTED", fieldPath, message: expect.stringContaining(`${fieldPath}: `) }),
   );
 });
 
 test("a message names the other fields, too", () => {
-  expect(() => refuseFields(podOf({ activeDeadlineSeconds: 5, runtimeClassName: "kata" }))).toThrow(/; also spec\.runtimeClassName$/);
+  expect(() => refuse(podOf({ activeDeadlineSeconds: 5, runtimeClassName: "kata" }))).toThrow(/; also spec\.runtimeClassName$/);
 });
 
 test("what the API server writes into every pod is no reason to refuse it", () => {
@@ -57,5 +57,5 @@ test("what the API server writes into every pod is no reason to refuse it", () =
     }),
   });
 
-  expect(() => refuseFields(pod)).not.toThrow();
+  expect(() => refuse(pod)).not.toThrow();
 });

@@ -1,11 +1,5 @@
 import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
-
-/** Field that needs a feature that Zun does not have, and the reason. */
-export interface RefusedField {
-  readonly fieldPath: string;
-  readonly message: string;
-}
+import { refuseFields, type RefusedField } from "@virtual-kubelet/remote-pods";
 
 /**
  * Refuses fields that neither containers nor capsules of Zun support, in addition to those that the capabilities exclude.
@@ -13,21 +7,14 @@ export interface RefusedField {
  *
  * @throws UnsupportedError with the first such field in `fieldPath`, and all of them in the message
  */
-export function refuseFields({ spec = { containers: [] } }: DeepReadonly<Pod>): void {
+export function refuse({ spec = { containers: [] } }: DeepReadonly<Pod>): void {
   const lists = { initContainers: spec.initContainers ?? [], containers: spec.containers };
-  refuse([
+  refuseFields([
     ...refusedInSpec(spec),
     ...Object.entries(lists).flatMap(([list, containers]) =>
       containers.flatMap((container, index) => refusedInContainer(container, `spec.${list}[${index}]`)),
     ),
   ]);
-}
-
-/** Throws nothing if there are no such fields. @throws UnsupportedError with the first field in `fieldPath`, and all of them in the message */
-export function refuse([first, ...others]: readonly RefusedField[]): void {
-  if (!first) return;
-  const rest = others.length === 0 ? "" : `; also ${others.map(({ fieldPath }) => fieldPath).join(", ")}`;
-  throw new UnsupportedError(`${first.fieldPath}: ${first.message}${rest}`, { fieldPath: first.fieldPath });
 }
 
 function refusedInSpec(spec: DeepReadonly<PodSpec>): RefusedField[] {

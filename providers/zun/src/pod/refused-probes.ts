@@ -1,11 +1,10 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { ProbeSpec } from "@virtual-kubelet/pod-runtime/probes";
-import { toCommandLine } from "@virtual-kubelet/remote-pods";
+import { toCommandLine, type RefusedField } from "@virtual-kubelet/remote-pods";
 import { isTooLong } from "../access/shell-words.ts";
 import type { ZunConfig } from "../config/schema.ts";
 import { longestStopSeconds } from "../lifecycle/end-step.ts";
 import type { ObjectKind } from "./pod-mode.ts";
-import type { RefusedField } from "./refused-fields.ts";
 
 /** Zun's time limit for a command that it runs to its end, in seconds. Source: zun 18.0.0 zun/conf/docker.py (`execute_timeout`). */
 const maxExecSeconds = 5;
