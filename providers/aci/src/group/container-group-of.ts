@@ -11,7 +11,7 @@ import { groupContainers, unsupported } from "./fields.ts";
 import { identityOf } from "./identity.ts";
 import type { Note } from "./note.ts";
 import { placementOf } from "./placement.ts";
-import { refuseFields } from "./refused-fields.ts";
+import { refuse } from "./refused-fields.ts";
 import { registriesOf } from "./registries.ts";
 import { resourcesOf } from "./resources.ts";
 import { volumesOf } from "./volumes.ts";
@@ -54,7 +54,7 @@ export async function containerGroupOf(
 ): Promise<GroupRequest> {
   const { config } = settings;
   const { operatingSystem } = config;
-  refuseFields(pod, operatingSystem);
+  refuse(pod, operatingSystem);
   const { init, main, sidecars } = groupContainers(pod);
   if (main.length > maxContainers)
     throw unsupported(`spec.containers[${maxContainers}]`, `a container group has at most ${maxContainers} containers`);

@@ -1,35 +1,27 @@
 import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/core";
-import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { refuseFields, type RefusedField } from "@virtual-kubelet/remote-pods";
 import { groupContainers, type PlacedContainer } from "./fields.ts";
-
-interface RefusedField {
-  readonly fieldPath: string;
-  readonly why: string;
-}
 
 /**
  * Refuses fields that Azure Container Instances cannot do, in addition to those that the capabilities exclude.
  *
  * @throws UnsupportedError with the first such field in `fieldPath`, and all of them in the message
  */
-export function refuseFields(pod: DeepReadonly<Pod>, operatingSystem: "Linux" | "Windows"): void {
+export function refuse(pod: DeepReadonly<Pod>, operatingSystem: "Linux" | "Windows"): void {
   const { spec = { containers: [] } } = pod;
   const { init, main, sidecars } = groupContainers(pod);
-  const [first, ...others] = [
+  refuseFields([
     ...inSpec(spec, operatingSystem),
     ...[...init, ...main].flatMap(inContainer),
     ...init.flatMap(inInitContainer),
     ...main.filter(({ container }) => sidecars.includes(container.name)).flatMap((placed) => inSidecar(placed, spec)),
-  ];
-  if (!first) return;
-  const also = others.length === 0 ? "" : `; also ${others.map(({ fieldPath }) => fieldPath).join(", ")}`;
-  throw new UnsupportedError(`${first.fieldPath}: ${first.why}${also}`, { fieldPath: first.fieldPath });
+  ]);
 }
 
 function inSpec(spec: DeepReadonly<PodSpec>, operatingSystem: string): RefusedField[] {
   const fields: RefusedField[] = [];
-  const add = (isAsked: unknown, field: string, why: string): void => {
-    if (isAsked) fields.push({ fieldPath: `spec.${field}`, why });
+  const add = (isAsked: unknown, field: string, message: string): void => {
+    if (isAsked) fields.push({ fieldPath: `spec.${field}`, message });
   };
   const system = spec.os?.name;
   add(system !== undefined && system !== operatingSystem.toLowerCase(), "os.name", `this node's pods run on ${operatingSystem}`);
@@ -49,8 +41,8 @@ function inSpec(spec: DeepReadonly<PodSpec>, operatingSystem: string): RefusedFi
 
 function inContainer({ path, container }: PlacedContainer): RefusedField[] {
   const fields: RefusedField[] = [];
-  const add = (isAsked: unknown, field: string, why: string): void => {
-    if (isAsked) fields.push({ fieldPath: `${path}.${field}`, why });
+  const add = (isAsked: unknown, field: string, message: string): void => {
+    if (isAsked) fields.push({ fieldPath: `${path}.${field}`, message });
   };
   add(
     container.args?.length && !container.command?.length,
@@ -83,8 +75,8 @@ function inContainer({ path, container }: PlacedContainer): RefusedField[] {
 
 function inSecurityContext(path: string, { securityContext: context = {} }: DeepReadonly<Container>): RefusedField[] {
   const fields: RefusedField[] = [];
-  const add = (isAsked: unknown, field: string, why: string): void => {
-    if (isAsked) fields.push({ fieldPath: `${path}.securityContext.${field}`, why });
+  const add = (isAsked: unknown, field: string, message: string): void => {
+    if (isAsked) fields.push({ fieldPath: `${path}.securityContext.${field}`, message });
   };
   const none = "Azure Container Instances has no such setting";
   add(context.readOnlyRootFilesystem, "readOnlyRootFilesystem", none);
@@ -96,19 +88,19 @@ function inSecurityContext(path: string, { securityContext: context = {} }: Deep
 
 /** Source: `InitContainerPropertiesDefinition` of Microsoft.ContainerInstance 2025-09-01: no ports, resources and probes. */
 function inInitContainer({ path, container }: PlacedContainer): RefusedField[] {
-  const why = "Azure Container Instances' init containers have no such setting";
+  const message = "Azure Container Instances' init containers have no such setting";
   const fields = ["ports", "livenessProbe", "readinessProbe"] as const;
-  const set = fields.filter((field) => hasEntries(container[field])).map((field) => ({ fieldPath: `${path}.${field}`, why }));
+  const set = fields.filter((field) => hasEntries(container[field])).map((field) => ({ fieldPath: `${path}.${field}`, message }));
   const { requests = {}, limits = {} } = container.resources ?? {};
   const special = Object.keys({ ...requests, ...limits }).filter((name) => !["cpu", "memory", "ephemeral-storage"].includes(name));
-  return [...set, ...special.map((name) => ({ fieldPath: `${path}.resources.limits['${name}']`, why }))];
+  return [...set, ...special.map((name) => ({ fieldPath: `${path}.resources.limits['${name}']`, message }))];
 }
 
 /** A sidecar is a container like all others, which keeps a group from ending. */
 function inSidecar({ path }: PlacedContainer, { restartPolicy = "Always" }: DeepReadonly<PodSpec>): RefusedField[] {
   if (restartPolicy === "Always") return [];
-  const why = `a sidecar would keep a pod with restartPolicy ${restartPolicy} from ending, because Azure Container Instances has no sidecars`;
-  return [{ fieldPath: `${path}.restartPolicy`, why }];
+  const message = `a sidecar would keep a pod with restartPolicy ${restartPolicy} from ending, because Azure Container Instances has no sidecars`;
+  return [{ fieldPath: `${path}.restartPolicy`, message }];
 }
 
 function hasEntries(value: unknown): boolean {
