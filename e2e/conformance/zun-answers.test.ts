@@ -156,7 +156,12 @@ test.each<[string, RegExp, unknown, (pod: Pod) => Promise<unknown>]>([
 ])("while %s no pod is gone", async (_what, path, body, ask) => {
   const pod = await create();
   cloud.faults.answerWith = { method: "GET", path, status: 404, body };
-  const error = await failureOf(ask(pod));
+  // A list that began before the fault is shared.
+  const error = await eventually(async () => {
+    const failure = await failureOf(ask(pod));
+    expect(failure).toBeDefined();
+    return failure;
+  }, soon);
   const before = cloud.seen.length;
   await eventually(() => expect(cloud.seen.slice(before).some((each) => each.path.includes("limit=500"))).toBe(true), soon);
   expect([isNotFound(error), isUnavailable(error), gone()]).toEqual([false, true, []]);

@@ -382,7 +382,10 @@ describe("port-forward", () => {
 
 describe("figures", () => {
   test("a container is measured, and its CPU time grows", async () => {
-    const id = await run(`head -c 1000000 /dev/zero > /tmp/file; while :; do :; done`, { HostConfig: { Memory: 64 * 1024 * 1024 } });
+    const script = "head -c 1000000 /dev/zero > /tmp/file; echo written; while :; do :; done";
+    const id = await run(script, { HostConfig: { Memory: 64 * 1024 * 1024 } });
+    // The first request of figures begins to measure the disk, which is not measured again for a minute.
+    await eventually(async () => expect(textsOf(await logsOf(id))).toEqual(["written"]));
     const first = await streams.stats(id, never);
     const spanOf = (from: ContainerStats, to: ContainerStats): number => Date.parse(to.cpu?.time ?? "") - Date.parse(from.cpu?.time ?? "");
     const second = await eventually(async () => {
