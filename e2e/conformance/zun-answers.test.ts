@@ -4,7 +4,7 @@ import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCloud } from "../zun/fake/fake-cloud.ts";
-import { failureOnceFaulty, openProvider, podOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
+import { openProvider, podOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
 
 // Answers that a cloud should not give: none of them makes the node blind, ends a pod that is wanted, or leaves anything behind.
 
@@ -156,7 +156,7 @@ test.each<[string, RegExp, unknown, (pod: Pod) => Promise<unknown>]>([
 ])("while %s no pod is gone", async (_what, path, body, ask) => {
   const pod = await create();
   cloud.faults.answerWith = { method: "GET", path, status: 404, body };
-  const error = await failureOnceFaulty(() => ask(pod));
+  const error = await failureOf(ask(pod));
   const before = cloud.seen.length;
   await eventually(() => expect(cloud.seen.slice(before).some((each) => each.path.includes("limit=500"))).toBe(true), soon);
   expect([isNotFound(error), isUnavailable(error), gone()]).toEqual([false, true, []]);

@@ -2,7 +2,6 @@ import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import type { Pod, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { provider as definition } from "@virtual-kubelet/provider-zun";
-import { eventually } from "@virtual-kubelet/testing";
 
 /** A provider on a cloud, with its recorded updates and warnings. */
 export interface OpenedProvider extends AsyncDisposable {
@@ -95,16 +94,4 @@ export function resolverOf(pod: Pod, files: Readonly<Record<string, string>> = {
     secret: async () => ({}),
     serviceVariables: async () => [],
   };
-}
-
-/** Calls until a call fails: one that joins a list which began before the fault succeeds. @returns the error */
-export function failureOnceFaulty(call: () => Promise<unknown>): Promise<unknown> {
-  return eventually(
-    () =>
-      call().then(
-        () => Promise.reject(new Error("the call succeeded")),
-        (error: unknown) => error,
-      ),
-    { timeoutMs: 30_000, intervalMs: 50 },
-  );
 }

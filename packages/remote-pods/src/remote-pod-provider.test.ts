@@ -24,6 +24,18 @@ test("optional methods are absent if the back end lacks their calls", async () =
   await node.stop();
 });
 
+test("each call for the pods lists them itself, also while another list is under way", async () => {
+  const { clock, backend, node } = await started();
+  const lists = (): number => backend.calls.filter(({ kind }) => kind === "list").length;
+  const before = lists();
+  const both = Promise.all([node.provider.getPods(never), node.provider.getPods(never)]);
+  await clock.advance(1_000);
+  await both;
+
+  expect(lists() - before).toBe(2);
+  await node.stop();
+});
+
 test("dispose leaves the pods running, and no timer", async () => {
   const { clock, backend, node } = await started();
   node.add("uid-0");

@@ -176,8 +176,10 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     return (await this.getPod(ref, signal)).status;
   }
 
-  /** All pods of this cluster and node. Pods that cannot be read are listed in their last known state. */
+  /** All pods of this cluster and node, as the back end has them now. Pods that cannot be read are listed in their last known state. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    // A list that began before the call may lack what has happened since.
+    this.#finder.expireLists();
     const { unreadable, isComplete, versions } = await this.#finder.list(signal);
     const undescribed = [...this.#table.all()].flatMap(([, state]) =>
       state.kind === "present" && state.object.observation === undefined ? [state.object.id] : [],
