@@ -1407,7 +1407,7 @@ describe("a pod's object at the API server", () => {
     await using rig = await new NodeRig().start();
     rig.provider.script("createPod", hangs);
     await rig.createPod("web", { activeDeadlineSeconds: 60 });
-    await rig.settle(60_000);
+    await rig.settle(58_000);
     expect(rig.pod("web")?.status?.phase).toBe("Pending");
     await rig.settle(2_000);
 

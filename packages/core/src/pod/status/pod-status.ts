@@ -16,6 +16,8 @@ export interface StatusContext {
   readonly hostIPs: readonly string[];
   /** Wall-clock time in milliseconds since the epoch. */
   readonly nowMs: number;
+  /** Wall-clock time at which the node first saw the pod, in milliseconds since the epoch. Default: `nowMs`. */
+  readonly firstSeenMs?: number | undefined;
   /**
    * Conditions that the controller asserts, such as `ProviderUpdateFailed`; removed when they are no longer
    * given. Default: none.
@@ -86,7 +88,10 @@ export function waitingStatus(pod: DeepReadonly<Pod>, why: StatusReason & Status
  * message is written unchanged; a kubelet's begin with `Pod was rejected: `.
  * Source: rejectPod in kubernetes v1.36.3 pkg/kubelet/kubelet.go.
  */
-export function rejectedStatus(pod: DeepReadonly<Pod>, why: StatusReason & Pick<StatusContext, "nowMs" | "observedGeneration">): PodStatus {
+export function rejectedStatus(
+  pod: DeepReadonly<Pod>,
+  why: StatusReason & Pick<StatusContext, "nowMs" | "firstSeenMs" | "observedGeneration">,
+): PodStatus {
   const stored = pod.status ?? {};
   const isTerminal = isTerminalPhase(stored.phase);
   return {
@@ -94,7 +99,7 @@ export function rejectedStatus(pod: DeepReadonly<Pod>, why: StatusReason & Pick<
     phase: isTerminal ? stored.phase : "Failed",
     reason: isTerminal ? stored.reason : statusText(why.reason),
     message: isTerminal ? stored.message : statusText(why.message),
-    startTime: toSeconds(stored.startTime) ?? rfc3339(why.nowMs),
+    startTime: startTime(stored, why),
     observedGeneration: observedGeneration(pod, why.observedGeneration),
     conditions: foreignConditions(pod),
   };
@@ -174,7 +179,7 @@ function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists, now:
     phase,
     reason: keeps ? stored.reason : statusText(reported.reason),
     message: keeps ? stored.message : statusText(reported.message),
-    startTime: toSeconds(stored.startTime) ?? now,
+    startTime: startTime(stored, input),
     observedGeneration: generation,
     ...addresses,
     conditions: podConditions({
@@ -215,6 +220,11 @@ const owned: ReadonlySet<string> = new Set(ownedStatusFields);
 /** Returns the fields of the status that belong to other writers. */
 function foreignFields(stored: DeepReadonly<PodStatus>): PodStatus {
   return Object.fromEntries(Object.entries(stored).filter(([field]) => !owned.has(field)));
+}
+
+/** A pod's start is the time at which its node first saw it, before any of its containers start, and never changes. */
+function startTime(stored: DeepReadonly<PodStatus>, { nowMs, firstSeenMs = nowMs }: Pick<StatusContext, "nowMs" | "firstSeenMs">): string {
+  return toSeconds(stored.startTime) ?? rfc3339(firstSeenMs);
 }
 
 /** Only servers that count a pod's generations accept one in its status. */

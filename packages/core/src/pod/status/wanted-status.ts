@@ -17,8 +17,9 @@ export const slowStartMs = 1_000;
  * @param monotonicMs - time on the states' clock
  * @returns `undefined` if there is no status yet
  */
-export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
+export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, given: StatusContext, monotonicMs: number): PodStatus | undefined {
   const { verdict, reported, call } = state;
+  const context = { ...given, firstSeenMs: given.nowMs - (monotonicMs - state.firstSeenMs) };
   const end = endOf(pod, state, context, monotonicMs);
   if (end) return end;
   const observedGeneration = generationActedOn(pod, state);
