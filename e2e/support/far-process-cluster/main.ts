@@ -37,12 +37,13 @@ process.on("message", (order: FarOrder) => {
   if (!order.fail) return;
   const match = { ...order.fail, user: homeUser };
   faults = new DisposableStack();
-  const rule = faults.use(server.faults.inject(match, { kind: "reset" }));
+  // The first rule that matches fails a request. The node knows of the failure when it cannot watch pods any more.
+  const ofPods = faults.use(server.faults.inject({ ...match, resource: "pods" }, { kind: "reset" }));
+  faults.use(server.faults.inject(match, { kind: "reset" }));
   faults.use(server.faults.disrupt(match, { kind: "cut", cutOff: "reset" }));
-  // Reported once a request has failed: before, the home cluster cannot know.
   const look = setInterval(() => {
-    if (rule.hits > 0) say({ failing: true });
-    if (rule.hits > 0 || faults.disposed) clearInterval(look);
+    if (ofPods.hits > 0) say({ failing: true });
+    if (ofPods.hits > 0 || faults.disposed) clearInterval(look);
   }, 10);
 });
 say({ ready: { kubeconfigs, version: server.version } });

@@ -12,7 +12,7 @@ export interface FarMessage {
     readonly kubeconfigs: { readonly home: string; readonly admin: string };
     readonly version: string;
   };
-  /** A request of the home cluster has failed since the order to let them fail. */
+  /** A request of the home cluster for pods has failed since the order to let them fail. */
   readonly failing?: true;
 }
 

@@ -51,7 +51,6 @@ import { rejectionLabel } from "../admission/rejection-label.ts";
 import { decideResize, isToldOf } from "../resize/resize-decision.ts";
 import { resizeEventMessage } from "../resize/resize.ts";
 import { decideStart } from "../admission/start-decision.ts";
-import { slowStartMs } from "../status/wanted-status.ts";
 
 /** Delay before a pod with a missing secret or config map is retried. It is retried at once when the object appears. */
 const missingRetryMs = 60_000;
@@ -268,7 +267,6 @@ export class PodActionRunner {
   async #create({ ref }: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
     const { calls, clock, metrics, resolve, registry } = this.#options;
     const startedMs = clock.monotonic();
-    using _slow = clock.setTimer(slowStartMs + 1, () => this.#options.enqueueStatus(ref.uid));
     let failure: unknown;
     const given = this.#given.of(pod);
     let { paths: omitted } = given;

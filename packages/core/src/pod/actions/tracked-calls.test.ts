@@ -17,6 +17,7 @@ function rig(): { readonly clock: VirtualClock; readonly told: string[]; call(ki
       },
     },
     permits: { start: new Semaphore(1), end: new Semaphore(1) },
+    enqueueStatus: (uid) => void told.push(`${uid} status`),
     onSlow: ({ metadata }, reason) => void told.push(`${metadata?.name} ${reason}`),
     clock,
   });

@@ -6,6 +6,8 @@ import type { EndTimes, PodEvent } from "../state/pod-event.ts";
 import type { PodRegistry } from "../state/pod-registry.ts";
 import type { ProviderCall } from "../state/pod-state.ts";
 import type { CoreReason } from "../../reasons/core-reasons.ts";
+import { slowStartMs } from "../status/wanted-status.ts";
+import { timerAt } from "./timer-at.ts";
 
 /** Time that a pod waits for a permit, or for the return of its call, before an event reports the delay. */
 const slowCallMs = 30_000;
@@ -41,6 +43,8 @@ export interface TrackedCallsOptions {
   readonly permits: Pick<CallPermits, "start" | "end">;
   /** Called when a pod has waited long for a permit or for the return of its call. */
   readonly onSlow: (pod: DeepReadonly<Pod>, reason: CoreReason, message: string) => void;
+  /** Called when a start has become slow, which is shown in the pod's status. */
+  readonly enqueueStatus: (uid: string) => void;
   readonly clock: Clock;
 }
 
@@ -65,6 +69,8 @@ export class TrackedCalls {
     // The wait for a permit counts as part of the call, so that a pod that waits is shown as a slow start.
     const call: ProviderCall = { kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false };
     registry.dispatch(uid, { kind: "queued", call });
+    using _slowStart =
+      kind === "start" ? timerAt(clock, call.startedMs + slowStartMs + 1, () => this.#options.enqueueStatus(uid)) : undefined;
     let event: PodEvent = { kind: "dequeued" };
     try {
       using permit = await this.#acquire(kind, pod, signal);
