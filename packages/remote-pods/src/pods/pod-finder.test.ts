@@ -34,6 +34,49 @@ describe("a list", () => {
     expect(calls(parts, "list")).toBe(2);
   });
 
+  /** Two lists of which the second request is answered first. */
+  async function overlapping(parts: Parts, between: () => void): Promise<void> {
+    const { backend, finder, clock } = parts;
+    const listObjects = backend.list.bind(backend);
+    const late = Promise.withResolvers<void>();
+    backend.list = async (signal) => {
+      const answer = await listObjects(signal);
+      await late.promise;
+      return answer;
+    };
+    const first = finder.list(never);
+    await clock.advance(5_000);
+    between();
+    backend.list = listObjects;
+    finder.expireLists();
+    await after(clock, finder.list(never));
+    late.resolve();
+    await after(clock, first);
+  }
+
+  test("does not write an older state back if its answer comes after that to a later request", async () => {
+    const parts = createParts();
+    const object = parts.backend.put("a-0", pod("a"));
+    await overlapping(parts, () => void parts.backend.objects.set("a-0", { ...object, life: { startsAfterMs: 0, stopMs: 7 } }));
+
+    expect(parts.table.objectOf("a")?.remote?.life.stopMs).toBe(7);
+  });
+
+  test("does not forget what could not be read if its answer comes after that to a later request", async () => {
+    const parts = createParts();
+    await overlapping(parts, () => void parts.backend.put("a-0", { kind: "unreadable", why: "cut off", ref: refOf("a") }));
+
+    expect(parts.finder.isUnreadable("a")).toBe(true);
+  });
+
+  test("describes what only an older answer shows, because it may be gone", async () => {
+    const parts = createParts();
+    parts.backend.put("a-0", pod("a"));
+    await overlapping(parts, () => void parts.backend.objects.delete("a-0"));
+
+    expect(parts.table.get("a")).toBeUndefined();
+  });
+
   test("describes unknown objects to read their tags, and those of others once", async () => {
     const parts = createParts({ lists: onlyIds });
     parts.backend.put("a-0", pod("a"));

@@ -35,6 +35,10 @@ export class PodFinder<Request, Remote, Memory> {
   #hasListed = false;
   /** Number of times that {@link expireLists} was called. */
   #generation = 0;
+  /** Number of requests for a list so far. */
+  #requests = 0;
+  /** The latest request whose answer was noted. */
+  #noted = 0;
   /** UIDs of pods whose objects the last list showed and that could not be read. */
   #unreadable: ReadonlySet<string> = new Set();
 
@@ -151,7 +155,12 @@ export class PodFinder<Request, Remote, Memory> {
 
   async #list(signal: AbortSignal): Promise<Listing> {
     const { backend, observer, table, logger } = this.#options;
-    const { objects, problems } = await backend.list(signal);
+    const request = ++this.#requests;
+    const { objects: answered, problems } = await backend.list(signal);
+    // If a later request was answered before, only the ids still count, and unknown ones are described.
+    const isOutdated = request < this.#noted;
+    const objects = isOutdated ? answered.map((each) => ({ ...each, remote: undefined, identity: undefined })) : answered;
+    if (!isOutdated) this.#noted = request;
     this.#tellProblems(problems, logger);
     const described = objects.filter(({ remote }) => remote !== undefined);
     const unknown = objects.filter((each) => each.remote === undefined && observer.meaningOf(each) === undefined);
@@ -179,7 +188,7 @@ export class PodFinder<Request, Remote, Memory> {
     const failed = await this.#describeAll([...listed.keys()], { listed, judge }, signal);
     if (failed.length > 0 || isAnyUnidentified) isComplete = false;
     if (isComplete) this.#hasListed = true;
-    this.#unreadable = new Set(unreadable.map(({ ref }) => ref.uid));
+    if (request >= this.#noted) this.#unreadable = new Set(unreadable.map(({ ref }) => ref.uid));
     const uids = objects.flatMap(({ id }) => {
       const state = table.byId(id);
       return state ? [identityOf(state).ref.uid] : [];
