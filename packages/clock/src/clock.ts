@@ -11,7 +11,7 @@ export interface Clock {
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Calls `callback` once, after `ms` milliseconds, which may be any number: there is no longest time.
+   * Calls `callback` once, after `ms` milliseconds of {@link monotonic}, and never before. `ms` may be any number: there is no longest time.
    *
    * @returns a handle that cancels the timer when disposed.
    */

@@ -18,6 +18,26 @@ test("a timer may be set to more than the 24 days that Node.js knows", async () 
   expect(isOver).toBe(true);
 });
 
+test.for([1, 3, 999])("a timer never ends before it is due, though that of Node.js fires %i ms early", async (earlyMs) => {
+  const { setTimeout: set } = globalThis;
+  let isFirst = true;
+  globalThis.setTimeout = Object.assign((callback: () => void, ms: number) => {
+    const delayMs = isFirst ? ms - earlyMs : ms;
+    isFirst = false;
+    return set(callback, delayMs);
+  }, set) as typeof set;
+  const ends: number[] = [];
+  const startMs = systemClock.monotonic();
+  try {
+    using _timer = systemClock.setTimer(1_000, () => void ends.push(systemClock.monotonic() - startMs));
+    await vi.advanceTimersByTimeAsync(5_000);
+  } finally {
+    globalThis.setTimeout = set;
+  }
+
+  expect(ends).toEqual([1_000]);
+});
+
 test("a timer that is disposed in its second round does not end", async () => {
   let isOver = false;
   const timer = systemClock.setTimer(60 * dayMs, () => (isOver = true));

@@ -13,10 +13,16 @@ export const backgroundClock: Clock = clockOf((timer) => timer.unref());
 /** @param prepare - called with each timer of Node.js that is set */
 function clockOf(prepare: (timer: NodeJS.Timeout) => NodeJS.Timeout): Clock {
   const setTimer = (ms: number, callback: () => void): Disposable => {
+    const dueMs = performance.now() + ms;
     let timer: NodeJS.Timeout;
     const wait = (leftMs: number): void => {
-      const delayMs = Math.min(leftMs, longestDelayMs);
-      timer = prepare(setTimeout(() => (leftMs > delayMs ? wait(leftMs - delayMs) : callback()), delayMs));
+      timer = prepare(setTimeout(onTimeout, Math.min(Math.ceil(leftMs), longestDelayMs)));
+    };
+    // A timer of Node.js counts from the beginning of the current turn of the event loop, so that it may fire early.
+    const onTimeout = (): void => {
+      const leftMs = dueMs - performance.now();
+      if (leftMs > 0) wait(leftMs);
+      else callback();
     };
     wait(ms);
     return { [Symbol.dispose]: () => clearTimeout(timer) };

@@ -7,7 +7,6 @@ import type { PodRegistry } from "../state/pod-registry.ts";
 import type { ProviderCall } from "../state/pod-state.ts";
 import type { CoreReason } from "../../reasons/core-reasons.ts";
 import { slowStartMs } from "../status/wanted-status.ts";
-import { timerAt } from "./timer-at.ts";
 
 /** Time that a pod waits for a permit, or for the return of its call, before an event reports the delay. */
 const slowCallMs = 30_000;
@@ -69,8 +68,7 @@ export class TrackedCalls {
     // The wait for a permit counts as part of the call, so that a pod that waits is shown as a slow start.
     const call: ProviderCall = { kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false };
     registry.dispatch(uid, { kind: "queued", call });
-    using _slowStart =
-      kind === "start" ? timerAt(clock, call.startedMs + slowStartMs + 1, () => this.#options.enqueueStatus(uid)) : undefined;
+    using _slowStart = kind === "start" ? clock.setTimer(slowStartMs + 1, () => this.#options.enqueueStatus(uid)) : undefined;
     let event: PodEvent = { kind: "dequeued" };
     try {
       using permit = await this.#acquire(kind, pod, signal);
