@@ -2,7 +2,7 @@ import { SingleFlight } from "@virtual-kubelet/async";
 import type { Logger, Owner, PodRef } from "@virtual-kubelet/core";
 import { ConflictError, isInvalidInput, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { PodIdentity } from "../backend/observation.ts";
-import type { ListedObject, RemoteBackend, RemoteDescriptions } from "../backend/remote-backend.ts";
+import type { ListedObject, RemoteBackend, RemoteDescriptions, RemoteListing } from "../backend/remote-backend.ts";
 import { identityOf, objectOf } from "../state/pod-state.ts";
 import type { Meaning, ObjectObserver } from "./object-observer.ts";
 import type { PodTable } from "./pod-table.ts";
@@ -154,13 +154,9 @@ export class PodFinder<Request, Remote, Memory> {
   }
 
   async #list(signal: AbortSignal): Promise<Listing> {
-    const { backend, observer, table, logger } = this.#options;
+    const { observer, table, logger } = this.#options;
     const request = ++this.#requests;
-    const { objects: answered, problems } = await backend.list(signal);
-    // If a later request was answered before, only the ids still count, and unknown ones are described.
-    const isOutdated = request < this.#noted;
-    const objects = isOutdated ? answered.map((each) => ({ ...each, remote: undefined, identity: undefined })) : answered;
-    if (!isOutdated) this.#noted = request;
+    const { objects, problems } = await this.#objectsNow(request, signal);
     this.#tellProblems(problems, logger);
     const described = objects.filter(({ remote }) => remote !== undefined);
     const unknown = objects.filter((each) => each.remote === undefined && observer.meaningOf(each) === undefined);
@@ -194,6 +190,15 @@ export class PodFinder<Request, Remote, Memory> {
       return state ? [identityOf(state).ref.uid] : [];
     });
     return { listed: new Set(uids), versions: new Map(objects.map(({ id, version }) => [id, version])), unreadable, isComplete };
+  }
+
+  /** Lists. If a later request was answered before, only the ids still count, so that unknown ones are described. */
+  async #objectsNow(request: number, signal: AbortSignal): Promise<RemoteListing<Remote>> {
+    const listing = await this.#options.backend.list(signal);
+    if (request < this.#noted)
+      return { ...listing, objects: listing.objects.map((each) => ({ ...each, remote: undefined, identity: undefined })) };
+    this.#noted = request;
+    return listing;
   }
 
   async #describeBatch(ids: readonly string[], context: DescribeContext<Remote>, signal: AbortSignal): Promise<readonly string[]> {
