@@ -1,9 +1,10 @@
 /**
- * Primitives for asynchronous work: single flight, keyed mutex, semaphore, and signals.
+ * Primitives for asynchronous work: single flight, keyed mutex, semaphore, signals, and work in turns.
  *
  * @packageDocumentation
  */
 export { withDeadline, type Deadline } from "./deadline.ts";
+export { inTurns, type InTurnsOptions } from "./in-turns.ts";
 export { KeyedMutex } from "./keyed-mutex.ts";
 export { LinkedSignal } from "./linked-signal.ts";
 export { Semaphore } from "./semaphore.ts";

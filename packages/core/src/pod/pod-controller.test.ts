@@ -81,7 +81,7 @@ class Rig implements AsyncDisposable {
   async start(options: { readonly inventory?: boolean } = {}): Promise<this> {
     const reflecting = this.#reflector.run(this.#stop.signal);
     await this.settle();
-    this.#following = this.controller.follow();
+    this.#following = await this.controller.follow(this.#stop.signal);
     if (options.inventory !== false) await this.takeInventory();
     this.#running = Promise.all([reflecting, this.controller.run(this.#stop.signal, this.#stop.signal)]);
     return this.settle();
@@ -89,7 +89,7 @@ class Rig implements AsyncDisposable {
 
   async takeInventory(): Promise<void> {
     const startedMs = this.clock.monotonic();
-    this.controller.loadInventory(await this.provider.getPods(idle), startedMs);
+    await this.controller.loadInventory(await this.provider.getPods(idle), startedMs, idle);
     await this.settle();
   }
 
@@ -671,7 +671,7 @@ describe("a pod the back end lost", () => {
 
     await rig.createPod("web");
     gate.resolve();
-    rig.controller.loadInventory(await list, startedMs);
+    await rig.controller.loadInventory(await list, startedMs, idle);
     await rig.settle();
 
     expect(rig.provider.calls.filter((call) => call.startsWith("getPod "))).toEqual([]);

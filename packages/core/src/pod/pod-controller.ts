@@ -196,19 +196,21 @@ export class PodController {
    * Starts to follow the store and the provider's reports. No action is taken before {@link loadInventory}.
    *
    * @returns disposing of it stops that
+   * @throws `signal.reason` when aborted
    */
-  follow(): Disposable {
+  follow(signal: AbortSignal): Promise<Disposable> {
     this.#options.provider.notifyPods?.((update) => this.#registry.onReport(update));
-    return this.#registry.follow();
+    return this.#registry.follow(signal);
   }
 
   /**
    * Processes an inventory of the provider.
    *
    * @param startedMs - monotonic time of the request
+   * @throws `signal.reason` when aborted
    */
-  loadInventory(list: ProviderPodList, startedMs: number): void {
-    this.#registry.onInventory(list, startedMs);
+  loadInventory(list: ProviderPodList, startedMs: number, signal: AbortSignal): Promise<void> {
+    return this.#registry.onInventory(list, startedMs, signal);
   }
 
   /** Asks the provider about single pods, in one round, because it does not list all of them. */

@@ -356,8 +356,8 @@ export class VirtualNode {
     const inventory = new Inventory({
       ...common,
       getPods: (inner) => pods.calls.getPods(inner),
-      onList: (list: ProviderPodList, startedMs) => {
-        pods.loadInventory(list, startedMs);
+      onList: async (list: ProviderPodList, startedMs, inner) => {
+        await pods.loadInventory(list, startedMs, inner);
         orphans.observe(list);
       },
       askSingly: provider.notifyPods ? undefined : (inner) => pods.askSingly(inner),
@@ -381,7 +381,7 @@ export class VirtualNode {
         getPods: (inner) => pods.calls.getPods(inner),
         redact,
       });
-      using _following = pods.follow();
+      using _following = await pods.follow(signal);
       using _config = sources.onConfigChanged((uid) => pods.configChanged(uid));
       await inventory.load(signal);
       node.markInventoryLoaded();

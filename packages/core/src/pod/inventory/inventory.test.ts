@@ -14,7 +14,7 @@ test("the first inventory is in within ten seconds of the back end's return, how
       if (!isUp) throw new UnavailableError("the back end is away");
       return { pods: [], complete: true };
     },
-    onList: () => loaded.push(clock.monotonic()),
+    onList: () => void loaded.push(clock.monotonic()),
     intervalMs: 300_000,
     clock,
     random: new SeededRandom(1),

@@ -13,7 +13,7 @@ const patienceMs = 10_000;
 export interface InventoryOptions {
   readonly getPods: (signal: AbortSignal) => Promise<ProviderPodList>;
   /** Processes an inventory. @param startedMs - monotonic time of the request */
-  readonly onList: (list: ProviderPodList, startedMs: number) => void;
+  readonly onList: (list: ProviderPodList, startedMs: number, signal: AbortSignal) => void | Promise<void>;
   /**
    * Asks the provider about single pods; called repeatedly while `getPods` does not answer. Default: no questions,
    * because the provider reports changes by itself.
@@ -106,7 +106,7 @@ export class Inventory {
     const startedMs = clock.monotonic();
     try {
       const list = await getPods(signal);
-      onList(list, startedMs);
+      await onList(list, startedMs, signal);
       this.#last = { pods: list.pods.length, isComplete: list.complete, atMs: clock.monotonic() };
       this.#failure = undefined;
     } catch (error) {

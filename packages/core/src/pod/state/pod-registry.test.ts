@@ -13,6 +13,7 @@ const pod: Pod = { metadata: { namespace: "default", name: "web", uid: "u1" }, s
 const ref = podRef(pod);
 const everything = { pods: [{ ref, owner, status: running(["main"]) }], complete: true };
 const nothing = { pods: [], complete: true };
+const never = new AbortController().signal;
 
 let clock: VirtualClock;
 let planned: string[];
@@ -23,7 +24,7 @@ let pods: Map<string, Pod>;
 let change: (change: StoreChange<Pod>) => void;
 let states: PodRegistry;
 
-beforeEach(() => {
+beforeEach(async () => {
   clock = new VirtualClock();
   planned = [];
   hurried = [];
@@ -51,8 +52,8 @@ beforeEach(() => {
     logger: silentLogger,
     metrics: noMetrics,
   });
-  states.follow();
-  states.onInventory(nothing, clock.monotonic());
+  await states.follow(never);
+  await states.onInventory(nothing, clock.monotonic(), never);
   planned.length = shown.length = 0;
 });
 
@@ -62,9 +63,9 @@ test("a pod whose call had no clear outcome is believed to be there, not to be m
   planned.length = 0;
   await clock.advance(5_000);
 
-  states.onInventory(nothing, clock.monotonic());
+  await states.onInventory(nothing, clock.monotonic(), never);
   const missing = record().backend.kind;
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
 
   expect([missing, record().backend.kind]).toEqual(["unknown", "present"]);
   expect(planned).toEqual([]);
@@ -116,11 +117,11 @@ test("a deleted pod that has only to be finished is left to who writes its statu
 });
 
 test("an inventory that gives a pod's UID another name says neither how the pod goes nor that it is missing", async () => {
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
   await clock.advance(5_000);
   const misnamed = { ref: { ...ref, name: "other" }, owner, status: { phase: "Failed" } };
 
-  states.onInventory({ pods: [misnamed], complete: true }, clock.monotonic());
+  await states.onInventory({ pods: [misnamed], complete: true }, clock.monotonic(), never);
 
   expect([record().backend.kind, record().reported?.phase]).toEqual(["present", "Running"]);
 });
@@ -137,10 +138,10 @@ test("another node's pod, which a server shows that does not heed the field sele
 });
 
 test("a pod that the back end has lost is looked for at once", async () => {
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
   await clock.advance(5_000);
 
-  states.onInventory(nothing, clock.monotonic());
+  await states.onInventory(nothing, clock.monotonic(), never);
 
   expect(record().backend.kind).toBe("unknown");
   expect(planned).toEqual(["u1"]);
@@ -155,7 +156,7 @@ test.each([
   { generation: 2, observedGeneration: undefined, isCurrent: false },
 ])(
   "an adopted pod of generation $generation, whose status says $observedGeneration, runs its spec: $isCurrent",
-  ({ generation, observedGeneration, isCurrent }) => {
+  async ({ generation, observedGeneration, isCurrent }) => {
     const adopted: Pod = {
       ...pod,
       metadata: { ...pod.metadata, ...(generation !== undefined && { generation }) },
@@ -163,42 +164,42 @@ test.each([
     };
     pods.set("u1", adopted);
 
-    states.onInventory(everything, clock.monotonic());
+    await states.onInventory(everything, clock.monotonic(), never);
 
     const { backend } = record();
     expect(backend.kind === "present" && backend.applied.spec === adopted.spec).toBe(isCurrent);
   },
 );
 
-test("of an adopted pod whose status says that a resize is pending, and not what it runs with, nothing is known", () => {
+test("of an adopted pod whose status says that a resize is pending, and not what it runs with, nothing is known", async () => {
   const conditions = [{ type: "PodResizePending", status: "True" }];
   pods.set("u1", { ...pod, metadata: { ...pod.metadata, generation: 2 }, status: { observedGeneration: 2, conditions } });
 
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
 
   const { backend } = record();
   expect(backend.kind === "present" && backend.applied.spec).toBeUndefined();
 });
 
 test("what a pod that is lost sight of was given is known when it is seen again", async () => {
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
   await clock.advance(5_000);
 
-  states.onInventory(nothing, clock.monotonic());
+  await states.onInventory(nothing, clock.monotonic(), never);
   pods.set("u1", { ...pod, metadata: { ...pod.metadata, labels: { edited: "meanwhile" } } });
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
 
   const { backend } = record();
   expect(backend.kind === "present" && backend.applied).toBe(pod);
 });
 
-test("of a pod that a late call may have changed it is unclear what runs", () => {
-  states.onInventory(everything, clock.monotonic());
+test("of a pod that a late call may have changed it is unclear what runs", async () => {
+  await states.onInventory(everything, clock.monotonic(), never);
 
   states.dispatch("u1", { kind: "called", call: { ...call("update"), isGivenUp: true }, pod, end: undefined });
   states.dispatch("u1", { kind: "settled" });
   const after = record().backend.kind;
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
 
   const { backend } = record();
   expect([after, backend.kind === "present" && needsUpdate(backend.applied, pod)]).toEqual(["unknown", true]);
@@ -218,7 +219,7 @@ test.each([
 });
 
 test("an answer that was asked for before a newer report came does not overwrite it", async () => {
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
   const askedMs = clock.monotonic();
   await clock.advance(100);
   states.onReport({ ref, status: { ...running(["main"]), podIP: "10.0.0.2" } });
@@ -231,23 +232,23 @@ test("an answer that was asked for before a newer report came does not overwrite
 });
 
 test.each([true, false])("an inventory that was begun before a newer report came does not overwrite it; complete: %s", async (complete) => {
-  states.onInventory(everything, clock.monotonic());
+  await states.onInventory(everything, clock.monotonic(), never);
   const startedMs = clock.monotonic();
   await clock.advance(100);
   states.onReport({ ref, status: { ...running(["main"]), podIP: "10.0.0.2" } });
 
-  states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, startedMs);
+  await states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, startedMs, never);
   expect(record().reported?.podIP).toBe("10.0.0.2");
 
-  states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, clock.monotonic());
+  await states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, clock.monotonic(), never);
   expect(record().reported?.phase).toBe("Pending");
 });
 
 describe("a relist that lacks pods", () => {
   const missed = (): void => change({ type: "deleted", uid: "u1", object: pod, missed: true });
 
-  beforeEach(() => {
-    states.onInventory(everything, clock.monotonic());
+  beforeEach(async () => {
+    await states.onInventory(everything, clock.monotonic(), never);
     planned.length = 0;
     missed();
   });
@@ -321,3 +322,58 @@ function record(): PodState {
   if (!found) throw new Error("there is no record");
   return found;
 }
+
+describe("of very many pods", () => {
+  const uids = Array.from({ length: 1_200 }, (_, index) => `p${index}`);
+  const podOf = (uid: string): Pod => ({ ...pod, metadata: { namespace: "default", name: uid, uid } });
+  const turns = async (work: Promise<unknown>): Promise<number> => {
+    let count = 0;
+    let isOver = false;
+    const turn = (): void => {
+      if (isOver) return;
+      count++;
+      setImmediate(turn);
+    };
+    setImmediate(turn);
+    await work.finally(() => (isOver = true));
+    return count;
+  };
+
+  beforeEach(async () => {
+    for (const uid of uids) pods.set(uid, podOf(uid));
+    states.forget("u1");
+    pods.delete("u1");
+  });
+
+  test("the event loop turns between those that a node begins with, and one that goes meanwhile is not known afterwards", async () => {
+    const following = states.follow(never);
+    const [gone = ""] = uids.slice(-1);
+    const last = podOf(gone);
+    pods.delete(gone);
+    change({ type: "deleted", uid: gone, object: last, missed: false });
+
+    expect(await turns(following)).toBeGreaterThan(0);
+    expect([states.size, states.get(gone)]).toEqual([uids.length - 1, undefined]);
+  });
+
+  test("the event loop turns within an inventory, and what is reported meanwhile is newer than it", async () => {
+    await states.follow(never);
+    const list = { pods: uids.map((uid) => ({ ref: podRef(podOf(uid)), owner, status: running(["main"]) })), complete: true };
+    const loading = states.onInventory(list, clock.monotonic(), never);
+    const [reported = ""] = uids.slice(-1);
+    await clock.advance(1);
+    states.onReport({ ref: podRef(podOf(reported)), status: { ...running(["main"]), phase: "Succeeded" } });
+
+    await loading;
+    expect([states.get(reported)?.reported?.phase, states.get("p0")?.reported?.phase]).toEqual(["Succeeded", "Running"]);
+  });
+
+  test("an abort ends the work between two turns", async () => {
+    const abort = new AbortController();
+    const following = states.follow(abort.signal);
+    abort.abort(new Error("enough"));
+
+    await expect(following).rejects.toThrow("enough");
+    expect(states.size).toBeLessThan(uids.length);
+  });
+});

@@ -1,3 +1,4 @@
+import { inTurns } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import {
@@ -137,12 +138,26 @@ export class PodRegistry {
     return after;
   }
 
-  /** Follows the store, beginning with its present objects. @returns disposing of it stops that */
-  follow(): Disposable {
+  /**
+   * Follows the store, beginning with its present objects, which are processed in turns of the event loop.
+   *
+   * @returns disposing of it stops that
+   * @throws `signal.reason` when aborted
+   */
+  async follow(signal: AbortSignal): Promise<Disposable> {
     const { store } = this.#options;
     const subscription = store.subscribe((change) => this.#onStoreChange(change));
-    for (const pod of store.list()) this.#onPod(pod, true);
-    return subscription;
+    const uids = Array.from(store.list(), ({ metadata }) => metadata?.uid ?? "");
+    try {
+      await inTurns(uids, { signal }, (uid) => {
+        const pod = store.get(uid);
+        if (pod) this.#onPod(pod, true);
+      });
+      return subscription;
+    } catch (error) {
+      subscription[Symbol.dispose]();
+      throw error;
+    }
   }
 
   /** Processes a report of the provider. A malformed report is logged and counted, and never throws into the provider. */
@@ -183,21 +198,22 @@ export class PodRegistry {
 
   /**
    * Processes an inventory: listed pods are present; the provider is asked again about a pod that is missing from a complete inventory
-   * before the pod counts as gone.
+   * before the pod counts as gone. Pods are processed in turns of the event loop.
    *
    * @param startedMs - monotonic time of the request; pods with later news are not affected
+   * @throws `signal.reason` when aborted
    */
-  onInventory(list: ProviderPodList, startedMs: number): void {
+  async onInventory(list: ProviderPodList, startedMs: number, signal: AbortSignal): Promise<void> {
     const listed = new Set<string>();
-    for (const entry of list.pods) {
-      if (!this.#isOurs(entry)) continue;
+    await inTurns(list.pods, { signal }, (entry) => {
+      if (!this.#isOurs(entry)) return;
       listed.add(entry.ref.uid);
       this.#onListed(entry, startedMs);
-    }
-    if (list.complete) this.#onUnlisted(listed, startedMs);
+    });
+    if (list.complete) await this.#onUnlisted(listed, startedMs, signal);
     if (this.#inventoryLoaded) return;
     this.#inventoryLoaded = true;
-    for (const uid of this.#states.keys()) this.#options.enqueue(uid);
+    await inTurns(this.#states.keys(), { signal }, (uid) => this.#options.enqueue(uid));
   }
 
   /**
@@ -237,13 +253,14 @@ export class PodRegistry {
     if (pod && after && after !== before) this.#leftOut.log(pod, after);
   }
 
-  #onUnlisted(listed: ReadonlySet<string>, startedMs: number): void {
+  async #onUnlisted(listed: ReadonlySet<string>, startedMs: number, signal: AbortSignal): Promise<void> {
     const isFirst = !this.#inventoryLoaded;
-    for (const [uid, state] of this.#states) {
-      if (listed.has(uid) || state.call || state.touchedMs > startedMs) continue;
+    await inTurns(this.#states.keys(), { signal }, (uid) => {
+      const state = this.#states.get(uid);
+      if (!state || listed.has(uid) || state.call || state.touchedMs > startedMs) return;
       const pod = this.#options.store.get(uid);
       this.dispatch(uid, { kind: "unlisted", isFirst, neverStarted: pod !== undefined && !wasStarted(pod), pod });
-    }
+    });
   }
 
   #onStoreChange(change: StoreChange<Pod>): void {
