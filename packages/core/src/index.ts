@@ -122,6 +122,7 @@ export type { KnownObjects } from "./plan/placeholder-resolver.ts";
 export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./plan/plan-pod.ts";
 export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";
 export { DiscoveredNodes, type DiscoveredNodesOptions } from "./discovered-nodes/discovered-nodes.ts";
+export { SharedCluster, type SharedClusterOptions } from "./shared-cluster/shared-cluster.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./virtual-node/node-access.ts";
 export type {
   ApiServerForPods,

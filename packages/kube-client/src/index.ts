@@ -80,7 +80,10 @@ export type {
  * The same types, and in the published package those of their parts, with the names of `@kubernetes/client-node`: `models.V1Volume`.
  */
 export type * as models from "./rest/objects.ts";
-export { Reflector, type ReflectorInspection, type ReflectorOptions } from "./reflector/reflector.ts";
+export type { ObjectSink } from "./reflector/object-sink.ts";
+export type { ObjectWatch, ReflectorInspection } from "./reflector/object-watch.ts";
+export { PartitionedReflector, type PartitionedReflectorOptions } from "./reflector/partitioned-reflector.ts";
+export { Reflector, type ReflectorOptions, type SinkOptions } from "./reflector/reflector.ts";
 export { ServerHistory, type ServerHistoryOptions } from "./reflector/server-history.ts";
 export { shareParts } from "./reflector/shared-parts.ts";
 export { resource, resources, type Resource } from "./rest/resources.ts";

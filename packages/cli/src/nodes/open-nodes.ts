@@ -1,4 +1,4 @@
-import { DiscoveredNodes, VirtualNode, type VirtualNodeOptions } from "@virtual-kubelet/core";
+import { DiscoveredNodes, SharedCluster, VirtualNode, type VirtualNodeOptions } from "@virtual-kubelet/core";
 import { resourceMetricsPath } from "../config/node-options.ts";
 import { discoversNodes } from "../providers/provider-setup.ts";
 import { refusingDefinition } from "../providers/try-provider.ts";
@@ -8,6 +8,12 @@ import type { RunnableNode } from "./run-nodes.ts";
 
 /** Same as the default of `NodeOptions.leaseDurationSeconds`. */
 const defaultLeaseSeconds = 40;
+
+/**
+ * Number of nodes from which one watch serves all. It brings every pod of the cluster, also those of other nodes, so that a few nodes in a
+ * large cluster are better off with watches of their own.
+ */
+const sharedFrom = 10;
 
 /** Nodes that are ready to run. */
 export interface OpenedNodes {
@@ -21,14 +27,15 @@ export interface OpenedNodes {
 /** Creates the nodes. Those that a provider discovers are added while it runs. */
 export function openNodes(
   planned: readonly PlannedNode[],
-  shared: Omit<VirtualNodeOptions, "provider" | "providerConfig" | "node" | "pods">,
+  common: Omit<VirtualNodeOptions, "provider" | "providerConfig" | "node" | "pods" | "shared">,
 ): OpenedNodes {
   const live = new LiveNodes();
+  const shared = planned.length >= sharedFrom ? new SharedCluster(common) : undefined;
   const discovering: { readonly name: string; readonly nodes: DiscoveredNodes }[] = [];
   const runnable = planned.map(({ setup, options, pods }) => {
     const { name, kubeletPort: port, leaseDurationSeconds = defaultLeaseSeconds } = options;
     const fields = { configured: name, port, leaseMs: leaseDurationSeconds * 1000 };
-    const own = { ...shared, provider: refusingDefinition({ setup, options }), providerConfig: setup.config, node: options, pods };
+    const own = { ...common, shared, provider: refusingDefinition({ setup, options }), providerConfig: setup.config, node: options, pods };
     if (!discoversNodes(setup)) {
       const node = new VirtualNode(own);
       live.add({ ...fields, name, node });

@@ -63,6 +63,8 @@ export interface LeaseControllerOptions {
   readonly standby: boolean;
   /** In seconds; the Lease is renewed every quarter of it. */
   readonly durationSeconds: number;
+  /** Called at each look at a Lease that another instance has, or has left; returns at once. */
+  readonly onWatching?: (() => void) | undefined;
   /** Called when a renewal succeeds after failures, because the API server was away. Returns at once. */
   readonly onRecovered?: (() => void) | undefined;
   /** Is told the versions of the Lease, which is read and written one request at a time. */
@@ -152,6 +154,7 @@ export class LeaseController {
         const claim = await this.#tryClaim(previous, failures > 0 ? seenMs : undefined, signal);
         this.#isStandingBy = claim !== "done" && this.#options.standby;
         if (claim === "done") return;
+        this.#options.onWatching?.();
         previous = claim.observation;
         seenMs = clock.monotonic();
         failures = 0;
@@ -369,7 +372,7 @@ export class LeaseController {
   }
 
   #note(lease: Lease | undefined): void {
-    this.#options.history?.note(lease?.metadata?.resourceVersion);
+    this.#options.history?.note(lease?.metadata?.resourceVersion, this.#options.instance.nodeName);
   }
 
   #wanted(base: Lease | undefined, isClaim: boolean): Lease {

@@ -42,6 +42,8 @@ export interface NodeControllerOptions {
   readonly history?: ServerHistory | undefined;
   /** Default: a reflector on the node's name. */
   readonly watch?: NodeWatch | undefined;
+  /** Called at each look at a Lease that another instance has, or has left; returns at once. */
+  readonly onWatching?: (() => void) | undefined;
 }
 
 /** Options of {@link NodeController.run}. */
@@ -108,6 +110,7 @@ export class NodeController {
       instance: { nodeName: nodeOptions.name, identity: nodeOptions.instance.identity, startId: random.uuid() },
       standby: nodeOptions.instance.standby ?? false,
       durationSeconds: nodeOptions.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
+      onWatching: options.onWatching,
       onRecovered: () => this.#onApiServerRecovered(),
     });
     this.#health = new HealthMonitor({

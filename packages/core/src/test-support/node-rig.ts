@@ -16,6 +16,7 @@ import type { ProviderHost } from "../provider/provider-host.ts";
 import type { Owner } from "../provider/pod-lifecycle.ts";
 import type { Provider } from "../provider/provider.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
+import { SharedCluster } from "../shared-cluster/shared-cluster.ts";
 import type { RunOptions } from "../virtual-node/run-options.ts";
 import { VirtualNode } from "../virtual-node/virtual-node.ts";
 import { FakeKubeClient } from "./fake-kube-client.ts";
@@ -31,6 +32,8 @@ export interface NodeRigOptions extends Partial<Omit<VirtualNodeOptions, "node" 
   readonly definition?: Partial<ProviderDefinition>;
   /** Overrides methods of the provider; `undefined` removes a method. */
   readonly provider?: ProviderChanges;
+  /** Whether the node has a {@link SharedCluster}. Default: `false`. */
+  readonly shares?: boolean;
   /** An earlier node, whose API server, clock and back end this one uses. */
   readonly after?: NodeRig;
 }
@@ -61,13 +64,16 @@ export class NodeRig implements AsyncDisposable {
   outcome: Promise<unknown> = Promise.resolve("not started");
 
   constructor(options: NodeRigOptions = {}) {
-    const { after, client, capabilities = everything, definition, node, provider: providerChanges, ...rest } = options;
+    const { after, client, capabilities = everything, definition, node, provider: providerChanges, shares = false, ...rest } = options;
     this.clock = after?.clock ?? new VirtualClock();
     this.client = after?.client ?? client?.(this.clock) ?? new FakeKubeClient(this.clock);
     this.provider = after?.provider ?? new ScriptedProvider(this.owner);
     if (!after) this.client.put(resources.namespaces, { metadata: { name: "kube-system", uid: this.owner.clusterId } });
+    const random = new SeededRandom(1);
+    const common = { client: this.client, clock: this.clock, random, logger: this.#logger(), metrics: this.#metrics() };
     this.node = new VirtualNode({
-      client: this.client,
+      ...common,
+      shared: shares ? new SharedCluster(common) : undefined,
       provider: {
         name: "scripted",
         capabilities,
@@ -87,10 +93,6 @@ export class NodeRig implements AsyncDisposable {
         kubeletVersion: node?.kubeletVersionOf ? undefined : kubernetesVersion,
         ...node,
       },
-      clock: this.clock,
-      random: new SeededRandom(1),
-      logger: this.#logger(),
-      metrics: this.#metrics(),
       ...rest,
     });
   }

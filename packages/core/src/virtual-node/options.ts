@@ -1,6 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { DeepReadonly, KubeClient, Logger, Metrics, Node, Taint, Tracer } from "@virtual-kubelet/kube-client";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
+import type { SharedCluster } from "../shared-cluster/shared-cluster.ts";
 
 /** Options of the node object. They take precedence over the provider's description, which takes precedence over the defaults. */
 export interface NodeOptions {
@@ -131,6 +132,8 @@ export interface ApiServerForPods {
 /** Options of {@link VirtualNode}. */
 export interface VirtualNodeOptions<Config = unknown> {
   readonly client: KubeClient;
+  /** What the node has in common with other nodes of the program, of the same API server. Default: nothing. */
+  readonly shared?: SharedCluster | undefined;
   readonly provider: ProviderDefinition<Config>;
   /** The provider's configuration before it is parsed with its schema. */
   readonly providerConfig: unknown;

@@ -1,11 +1,14 @@
 import { SeededRandom } from "@virtual-kubelet/clock";
 import { resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { NodeRig } from "../test-support/node-rig.ts";
+import { NodeRig, type NodeRigOptions } from "../test-support/node-rig.ts";
 
 /** A node whose API server is restored to what it was before the change and 200 writes, while all watches go on. */
-async function restoredRig(change: (rig: NodeRig) => Promise<unknown> = async () => {}): Promise<NodeRig> {
-  const rig = await new NodeRig().start();
+async function restoredRig(
+  change: (rig: NodeRig) => Promise<unknown> = async () => {},
+  options: Pick<NodeRigOptions, "shares"> = {},
+): Promise<NodeRig> {
+  const rig = await new NodeRig(options).start();
   await rig.createPod("old");
   const restore = rig.client.backUp();
   await change(rig);
@@ -16,16 +19,19 @@ async function restoredRig(change: (rig: NodeRig) => Promise<unknown> = async ()
   return rig;
 }
 
-test("a pod that is bound after the API server was restored from a backup is started", async () => {
-  await using rig = await restoredRig();
+test.for([false, true])(
+  "a pod that is bound after the API server was restored from a backup is started (shared watch: %s)",
+  async (shares) => {
+    await using rig = await restoredRig(undefined, { shares });
 
-  await rig.createPod("new");
-  await rig.settle(10_000);
+    await rig.createPod("new");
+    await rig.settle(10_000);
 
-  expect(rig.callsOf("createPod new")).toBe(1);
-  expect(rig.callsOf("createPod old")).toBe(1);
-  expect(rig.warnings.join()).toContain("restored from a backup");
-});
+    expect(rig.callsOf("createPod new")).toBe(1);
+    expect(rig.callsOf("createPod old")).toBe(1);
+    expect(rig.warnings.join()).toContain("restored from a backup");
+  },
+);
 
 test("a pod that the backup lacks is ended at the back end", async () => {
   await using rig = await restoredRig((before) => before.createPod("lost"));

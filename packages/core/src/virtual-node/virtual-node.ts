@@ -4,21 +4,16 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import {
   createEventRecorder,
   noMetrics,
-  Reflector,
-  resources,
-  ServerHistory,
   silentLogger,
   type DeepReadonly,
   type EventRecorder,
   type Logger,
   type Metrics,
+  type ObjectWatch,
   type Pod,
 } from "@virtual-kubelet/kube-client";
 import { networkInterfaces } from "node:os";
 import { createPodResolver } from "../env/pod-resolver.ts";
-import { readApiServerVersion } from "../api-server/api-server-version.ts";
-import { readClusterId } from "../api-server/cluster-id.ts";
-import { ServiceLister } from "../api-server/service-lister.ts";
 import { NodeAccess } from "./node-access.ts";
 import { inspectNode, type NodeInspection, type NodeStage } from "../inspection/node-inspection.ts";
 import type { PodQuery } from "../inspection/pod-list.ts";
@@ -42,6 +37,7 @@ import type { Owner, ProviderPodList } from "../provider/pod-lifecycle.ts";
 import type { Provider } from "../provider/provider.ts";
 import { redactError } from "../provider-calls/redact-error.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
+import { ownCluster, type NodeCluster } from "../shared-cluster/node-cluster.ts";
 import { volumeProvisioning } from "../provisioning/volume-provisioning.ts";
 import { PodSources } from "../pod-sources/pod-sources.ts";
 import { PodVolumes } from "../volumes/pod-volumes.ts";
@@ -81,7 +77,7 @@ export class VirtualNode {
   #isReady = false;
   #node: NodeController | undefined;
   #pods: PodController | undefined;
-  #reflector: Reflector<Pod> | undefined;
+  #watch: ObjectWatch<Pod> | undefined;
   #recorder: EventRecorder | undefined;
   #inventory: Inventory | undefined;
   #orphans: OrphanSweep | undefined;
@@ -125,7 +121,7 @@ export class VirtualNode {
 
   /** Whether the node is ready, and what its readiness depends on. */
   get health(): VirtualNodeHealth {
-    const contactMs = this.#reflector?.lastContactMs;
+    const contactMs = this.#watch?.lastContactMs;
     return {
       ready: this.#isReady,
       standingBy: this.#node?.isStandingBy ?? false,
@@ -142,8 +138,8 @@ export class VirtualNode {
    * confirmed. As with `kubectl drain`, pods that have ended do not count. `true` until the node is ready, because its pods are not known.
    */
   get keepsPods(): boolean {
-    if (!this.#isReady || !this.#reflector) return true;
-    const pods = [...this.#reflector.store.list()];
+    if (!this.#isReady || !this.#watch) return true;
+    const pods = [...this.#watch.store.list()];
     return pods.some(mustLeave) || (this.#pods?.known ?? 0) > pods.length;
   }
 
@@ -159,7 +155,7 @@ export class VirtualNode {
         stage: this.#stage,
         node: this.#node,
         inventory: this.#inventory?.state,
-        watch: this.#reflector?.inspect(),
+        watch: this.#watch?.inspect(),
         heardAgeMs: this.health.lastContactAgeMs,
         suspected: this.#orphans?.suspected,
         heldBack: this.#brake?.suspicion,
@@ -215,11 +211,16 @@ export class VirtualNode {
     hardSignal: AbortSignal,
     { shutdownTimeoutMs, isRemoved }: { readonly shutdownTimeoutMs: number; readonly isRemoved: () => boolean },
   ): Promise<void> {
-    const { client } = this.#options;
-    const history = new ServerHistory({ server: "the API server", logger: this.#logger });
-    const common = { client, history, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
-    const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
-    const owner: Owner = { clusterId, nodeName: this.#options.node.name };
+    const {
+      client,
+      shared,
+      node: { name: nodeName },
+    } = this.#options;
+    const outside = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    // Before anything is waited for, so that nodes that are run together are listed together.
+    await using cluster = shared?.join(nodeName) ?? ownCluster(nodeName, outside);
+    const common = { ...outside, history: cluster.history };
+    const owner: Owner = { clusterId: this.#options.clusterId ?? (await cluster.clusterId(signal)), nodeName };
 
     const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: owner.nodeName });
     this.#recorder = recorder;
@@ -233,40 +234,39 @@ export class VirtualNode {
       await recording;
     });
 
-    const reflector = new Reflector<Pod>({
-      ...common,
-      resource: resources.pods,
-      query: { fieldSelector: `spec.nodeName=${owner.nodeName}` },
-    });
-    this.#reflector = reflector;
-    const services = new ServiceLister(common);
-    const sources = new PodSources({ ...common, store: reflector.store });
-    await using _services = atEnd(() => services.close());
+    const watch = cluster.pods;
+    this.#watch = watch;
+    const sources = new PodSources({ ...common, store: watch.store });
     await using _sources = atEnd(() => sources.close());
-    const resolve = this.#resolver(sources, services, recorder);
+    const resolve = this.#resolver(sources, cluster.services, recorder);
 
     const host = this.#host(
       owner,
       podAccess({
         nodeName: owner.nodeName,
-        store: reflector.store,
+        store: watch.store,
         sources,
         resolve,
         given: (pod) => this.#given.ofStarted(pod).pod,
         recorder,
       }),
     );
+    const place = await cluster.admit(signal);
+    using _place = place;
     const provider = await this.#createProvider(host, signal);
     await using _provider = atEnd(async () => {
       await provider[Symbol.asyncDispose]?.();
     });
 
-    const nodeOptions = await this.#versionedOptions(signal);
+    const nodeOptions = await this.#versionedOptions(cluster, signal);
     const node = new NodeController({
       ...common,
       provider: bindNodeProvider(provider, this.#options.counterpartProblem ?? noProblem),
       nodeOptions,
       recorder,
+      watch: cluster.node,
+      // Whoever waits for another instance to go starts nothing meanwhile.
+      onWatching: () => place[Symbol.dispose](),
     });
     this.#node = node;
     node.lost.addEventListener("abort", () => hardEnd.abort(node.lost.reason), { once: true });
@@ -288,7 +288,8 @@ export class VirtualNode {
     };
     try {
       await Promise.race([node.registered, running]);
-      if (!signal.aborted) await this.#runPods({ provider, owner, history, recorder, node, reflector, sources, resolve, ...ends });
+      place[Symbol.dispose]();
+      if (!signal.aborted) await this.#runPods({ provider, owner, cluster, recorder, node, sources, resolve, ...ends });
     } catch (error) {
       if (!ends.signal.aborted) {
         this.#logger.error({ err: messageOf(error) }, "the node stops");
@@ -307,16 +308,16 @@ export class VirtualNode {
   async #runPods(parts: {
     readonly provider: Provider;
     readonly owner: Owner;
-    readonly history: ServerHistory;
+    readonly cluster: NodeCluster;
     readonly recorder: EventRecorder;
     readonly node: NodeController;
-    readonly reflector: Reflector<Pod>;
     readonly sources: PodSources;
     readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
     readonly signal: AbortSignal;
     readonly hardSignal: AbortSignal;
   }): Promise<void> {
-    const { provider, owner, history, recorder, node, reflector, sources, resolve, signal, hardSignal } = parts;
+    const { provider, owner, cluster, recorder, node, sources, resolve, signal, hardSignal } = parts;
+    const { history, pods: watch } = cluster;
     const { client, provider: definition, pods: podOptions = {} } = this.#options;
     const common = { client, history, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const redact = (uid: string, error: unknown): unknown => redactError(error, sources.secretsOf(uid));
@@ -329,8 +330,8 @@ export class VirtualNode {
     const pods = new PodController({
       ...common,
       brake,
-      store: reflector.store,
-      isCurrent: () => reflector.isCurrent,
+      store: watch.store,
+      isCurrent: () => watch.isCurrent,
       provider,
       providerName: definition.name,
       limits: this.#limits,
@@ -369,14 +370,14 @@ export class VirtualNode {
     this.#inventory = inventory;
     const tasksEnd = new AbortController();
     const tasksSignal = AbortSignal.any([signal, tasksEnd.signal]);
-    const reflecting = reflector.run(tasksSignal);
+    const reflecting = watch.run(tasksSignal);
     const tasks: Promise<void>[] = [reflecting];
     try {
-      await Promise.race([reflector.synced, reflecting]);
+      await Promise.race([watch.synced, reflecting]);
       using _sources = sources.follow();
       using _access = this.access.open({
         provider,
-        listPods: () => [...reflector.store.list()],
+        listPods: () => [...watch.store.list()],
         statusOf: (pod) => pods.statusOf(pod),
         getPods: (inner) => pods.calls.getPods(inner),
         redact,
@@ -388,7 +389,7 @@ export class VirtualNode {
       using _providerRecovery = node.onProviderRecovered(() => pods.retryNow());
       using _restored = history.onRestored(() => pods.forgetAnswers());
       using _apiServerRecovery = node.onApiServerRecovered(() => {
-        reflector.wake();
+        watch.wake();
         pods.retryNow();
       });
       this.#isReady = true;
@@ -405,12 +406,10 @@ export class VirtualNode {
     }
   }
 
-  async #versionedOptions(signal: AbortSignal): Promise<NodeOptions> {
+  async #versionedOptions(cluster: NodeCluster, signal: AbortSignal): Promise<NodeOptions> {
     const node = this.#nodeOptions;
     if (node.kubeletVersion !== undefined) return node;
-    const { client } = this.#options;
-    const options = { clock: this.#clock, random: this.#random, logger: this.#logger };
-    const version = (await readApiServerVersion(client, options, signal)) ?? kubernetesVersion;
+    const version = (await cluster.apiServerVersion(signal)) ?? kubernetesVersion;
     return { ...node, kubeletVersion: node.kubeletVersionOf?.(version) ?? version };
   }
 
@@ -425,7 +424,7 @@ export class VirtualNode {
     }
   }
 
-  #resolver(sources: PodSources, services: ServiceLister, recorder: EventRecorder): (pod: DeepReadonly<Pod>) => ResolvedPod {
+  #resolver(sources: PodSources, services: NodeCluster["services"], recorder: EventRecorder): (pod: DeepReadonly<Pod>) => ResolvedPod {
     const node = (): RegisteredNode | undefined => this.#node?.node;
     return createPodResolver({
       getSecret: (...call) => sources.getSecret(...call),

@@ -1,6 +1,7 @@
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DeepReadonly, KubernetesObject } from "../rest/objects.ts";
+import type { ObjectSink } from "./object-sink.ts";
 import type { Store, StoreChange } from "./store.ts";
 
 export interface ObjectStoreOptions {
@@ -10,7 +11,7 @@ export interface ObjectStoreOptions {
 }
 
 /** A {@link Store} with methods for its reflector to change it. Objects must have a UID. */
-export class ObjectStore<T extends KubernetesObject> implements Store<T> {
+export class ObjectStore<T extends KubernetesObject> implements Store<T>, ObjectSink<T> {
   readonly #options: ObjectStoreOptions;
   /** Replaced, never mutated, so that a change reaches exactly the listeners of its time. */
   #listeners: readonly ((change: StoreChange<T>) => void)[] = [];
@@ -42,6 +43,18 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     const own = (change: StoreChange<T>): void => listener(change);
     this.#listeners = [...this.#listeners, own];
     return { [Symbol.dispose]: () => void (this.#listeners = this.#listeners.filter((each) => each !== own)) };
+  }
+
+  accepts(): boolean {
+    return true;
+  }
+
+  heldOf(object: DeepReadonly<T>): DeepReadonly<T> | undefined {
+    return this.#byUid.get(uidOf(object));
+  }
+
+  begin(): void {
+    // The content stays until it is replaced.
   }
 
   /** Adds the object, or replaces its earlier state. Another object of the same name is removed. */

@@ -2,13 +2,14 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient, ListQuery } from "../rest/client.ts";
-import { DecodeError } from "../errors/decode-error.ts";
-import { deepFreeze } from "./deep-freeze.ts";
 import { pageSize } from "../rest/list-all.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { ServerHistory } from "./server-history.ts";
 import type { MetricLabels, Metrics } from "../telemetry/metrics.ts";
+import { ObjectPreparation } from "./object-preparation.ts";
+import type { ObjectSink } from "./object-sink.ts";
 import { ObjectStore } from "./object-store.ts";
+import type { ObjectWatch, ReflectorInspection } from "./object-watch.ts";
 import type { KubernetesObject } from "../rest/objects.ts";
 import { PageTokens } from "../rest/page-tokens.ts";
 import {
@@ -21,7 +22,6 @@ import {
 } from "./reflector-state.ts";
 import { step } from "./reflector-step.ts";
 import type { Resource } from "../rest/resources.ts";
-import { SharedParts } from "./shared-parts.ts";
 import type { Store } from "./store.ts";
 import type { TransportPool } from "../transport/transport.ts";
 import { openWatch, type WatchConnection } from "./watch-connection.ts";
@@ -70,18 +70,12 @@ export interface ReflectorOptions<T extends KubernetesObject> {
   readonly history?: ServerHistory | undefined;
 }
 
-/** State of a reflector, for people who look at a running program. */
-export interface ReflectorInspection {
-  /** `waiting` after a failure; `watching` is the ordinary state. */
-  readonly phase: ReflectorPhase["kind"];
-  /** Number of objects in the store. */
-  readonly objects: number;
-  /** Number of completed lists. */
-  readonly lists: number;
-  /** Number of watches that have ended; each is followed by another. */
-  readonly endedWatches: number;
-  /** The failure that it waits after; `undefined` in all other phases. */
-  readonly failure: { readonly error: unknown; readonly attempt: number; readonly retryInMs: number } | undefined;
+/** Options of a reflector whose objects go elsewhere than in a store of its own. */
+export interface SinkOptions<T extends KubernetesObject> extends ReflectorOptions<T> {
+  /** Where the objects go. Default: the reflector's own store, which stays empty otherwise. */
+  readonly sink?: ObjectSink<T> | undefined;
+  /** Called after each failed request, and returns at once. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -92,12 +86,13 @@ export interface ReflectorInspection {
  *
  * Source of its rules: client-go `tools/cache/reflector.go`; of its shape: kube-rs `watcher.rs`.
  */
-export class Reflector<T extends KubernetesObject> {
-  readonly #options: ReflectorOptions<T>;
+export class Reflector<T extends KubernetesObject> implements ObjectWatch<T> {
+  readonly #options: SinkOptions<T>;
   readonly #logger: Logger;
   readonly #labels: MetricLabels;
   readonly #objects: ObjectStore<T>;
-  readonly #parts = new SharedParts();
+  readonly #sink: ObjectSink<T>;
+  readonly #preparation: ObjectPreparation<T>;
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   /** Whether the last list is complete, and at most a refused watch has followed it. */
@@ -117,11 +112,13 @@ export class Reflector<T extends KubernetesObject> {
   /** Whether the versions in the store are of a former history, so that equal ones may belong to different states. */
   #hasFormerVersions = false;
 
-  constructor(options: ReflectorOptions<T>) {
+  constructor(options: SinkOptions<T>) {
     this.#options = options;
     this.#labels = { resource: options.resource.plural };
     this.#logger = options.logger.child(this.#labels);
     this.#objects = new ObjectStore(options);
+    this.#sink = options.sink ?? this.#objects;
+    this.#preparation = new ObjectPreparation({ ...options, sink: this.#sink });
     // Callers may ignore the promise.
     this.#synced.promise.catch(() => {});
     options.metrics.count("vk_reflector_relist_missed_events_total", this.#labels, 0);
@@ -160,7 +157,7 @@ export class Reflector<T extends KubernetesObject> {
     const elapsedMs = clock.monotonic() - this.#phaseSinceMs;
     return {
       phase: phase.kind,
-      objects: this.#objects.size,
+      objects: this.#sink.size,
       lists: this.#lists,
       endedWatches: this.#endedWatches,
       failure:
@@ -273,8 +270,8 @@ export class Reflector<T extends KubernetesObject> {
     const event = await this.#connection?.next();
     if (!event) return { kind: "ended", openMs: this.#connection?.openMs ?? 0 };
     this.#heard();
-    if (event.type === "ADDED" || event.type === "MODIFIED") this.#prepare(event.object, true);
-    else if (event.type === "DELETED") this.#prepare(event.object, false);
+    if (event.type === "ADDED" || event.type === "MODIFIED") this.#preparation.prepare(event.object, true);
+    else if (event.type === "DELETED") this.#preparation.prepare(event.object, false);
     return { kind: "event", event };
   }
 
@@ -283,38 +280,21 @@ export class Reflector<T extends KubernetesObject> {
     const limit = phase.paged ? pageSize : undefined;
     const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool, answer });
     this.#heard();
-    for (const object of page.items) this.#prepare(object, true);
+    for (const object of page.items) this.#preparation.prepare(object, true);
     if (phase.continue === undefined) this.#tokens = new PageTokens(`list ${resource.plural}`);
     this.#tokens?.add(page.continue);
     return { kind: "page", objects: page.items, resourceVersion: page.resourceVersion, continue: page.continue };
-  }
-
-  /** Normalizes a freshly parsed object for the store, in place. @param isKept - whether the store will hold it */
-  #prepare(object: T, isKept: boolean): void {
-    const { resource, content, freeze, compact } = this.#options;
-    const { metadata } = object;
-    if (!metadata?.uid || !metadata.resourceVersion)
-      throw new DecodeError(`watch ${resource.plural}: an object without UID or resourceVersion`);
-    // A list has them, and so may a watch whose server writes them elsewhere. Deleting the field would make the object slower and larger than leaving it empty.
-    if (metadata.managedFields) metadata.managedFields = undefined;
-    if (content === "metadata") {
-      // The answer names another kind, and a server that does not know the form sends whole objects.
-      for (const field in object) if (field !== "metadata") delete object[field];
-    }
-    object.apiVersion ??= resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
-    object.kind ??= resource.kind;
-    compact?.(object);
-    if (isKept) this.#parts.share(object, this.#objects.get(metadata.uid));
-    if (freeze) deepFreeze(object);
   }
 
   #apply(effect: ReflectorEffect<T>): void {
     switch (effect.kind) {
       case "clear":
         this.#collected = new Map();
+        this.#sink.begin();
         return;
       case "collect":
         for (const object of effect.objects) {
+          if (!this.#sink.accepts(object)) continue;
           const uid = object.metadata?.uid ?? "";
           if (effect.type === "put") this.#collected.set(uid, object);
           else this.#collected.delete(uid);
@@ -323,8 +303,8 @@ export class Reflector<T extends KubernetesObject> {
       case "replace":
         return this.#replace(effect.list);
       case "apply":
-        if (effect.type === "put") this.#objects.put(effect.object);
-        else this.#objects.remove(effect.object);
+        if (effect.type === "put") this.#sink.put(effect.object);
+        else this.#sink.remove(effect.object);
         return;
       default:
         effect satisfies never;
@@ -333,13 +313,13 @@ export class Reflector<T extends KubernetesObject> {
 
   #replace(list: "streamed" | "paged"): void {
     const { metrics } = this.#options;
-    const changes = this.#objects.replace(this.#collected.values(), this.#hasFormerVersions ? isDeepStrictEqual : undefined);
+    const changes = this.#sink.replace(this.#collected.values(), this.#hasFormerVersions ? isDeepStrictEqual : undefined);
     this.#hasFormerVersions = false;
     this.#lists++;
     this.#collected = new Map();
     metrics.count("vk_reflector_lists_total", { ...this.#labels, list });
     if (this.#isSynced) metrics.count("vk_reflector_relist_missed_events_total", this.#labels, changes);
-    this.#logger.info({ list, objects: this.#objects.size, changes }, "listed");
+    this.#logger.info({ list, objects: this.#sink.size, changes }, "listed");
     this.#isSynced = true;
     this.#synced.resolve();
   }
@@ -369,6 +349,7 @@ export class Reflector<T extends KubernetesObject> {
       err: after.failure.error,
     };
     this.#logger.warn(fields, "list or watch failed; trying again");
+    this.#options.onFailure?.(after.failure.error);
   }
 
   #close(): void {

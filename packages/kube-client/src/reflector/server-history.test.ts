@@ -33,3 +33,20 @@ test("a listener that was disposed of is not called", () => {
 
   expect(calls).toBe(0);
 });
+
+test("versions are compared within their series, and a fall is told once for all of them", () => {
+  const history = new ServerHistory({ server: "the API server", logger: silentLogger });
+  let calls = 0;
+  using _listening = history.onRestored(() => calls++);
+  history.note("10", "a");
+  history.note("8", "b");
+  expect(calls).toBe(0);
+
+  history.note("5", "a");
+  history.note("4", "b");
+  expect(calls).toBe(1);
+  history.forget("b");
+  history.note("3", "b");
+
+  expect(calls).toBe(1);
+});

@@ -15,23 +15,27 @@ export interface ServerHistoryOptions {
 export class ServerHistory {
   readonly #options: ServerHistoryOptions;
   readonly #listeners = new Set<() => void>();
-  #version = -Infinity;
+  /** The last version of each series. */
+  readonly #versions = new Map<string, number>();
 
   constructor(options: ServerHistoryOptions) {
     this.#options = options;
   }
 
   /**
-   * Compares a version with the one noted before, and calls the listeners if it is lower.
+   * Compares a version with the one noted before in its series, and calls the listeners if it is lower. Then the versions of all other
+   * series are forgotten, because they are of the former history, so that each fall is told once.
    *
-   * @param resourceVersion - of a write, or of a consistent read (one without a `resourceVersion` of its own). The requests must follow one
-   * another, so that no answer overtakes another. A version that is not a number is ignored.
+   * @param resourceVersion - of a write, or of a consistent read (one without a `resourceVersion` of its own). The requests of a series must
+   * follow one another, so that no answer overtakes another. A version that is not a number is ignored.
+   * @param series - name of the series, such as that of an object. Default: one for all
    */
-  note(resourceVersion = ""): void {
+  note(resourceVersion = "", series = ""): void {
     if (!/^[1-9]\d*$/.test(resourceVersion)) return;
     const version = Number(resourceVersion);
-    const before = this.#version;
-    this.#version = version;
+    const before = this.#versions.get(series) ?? -Infinity;
+    if (version < before) this.#versions.clear();
+    this.#versions.set(series, version);
     if (version >= before) return;
     const { server, logger } = this.#options;
     logger.warn(
@@ -39,6 +43,11 @@ export class ServerHistory {
       `${server} is older than it was: it was restored from a backup, or another has its address; everything is listed anew`,
     );
     for (const listener of this.#listeners) listener();
+  }
+
+  /** Forgets a series that has ended. */
+  forget(series: string): void {
+    this.#versions.delete(series);
   }
 
   /** Calls the listener when the versions have fallen. It returns at once. */

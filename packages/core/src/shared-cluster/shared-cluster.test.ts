@@ -1,0 +1,111 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
+import { ForbiddenError } from "@virtual-kubelet/errdefs";
+import { resources } from "@virtual-kubelet/kube-client";
+import { expect, onTestFinished, test } from "vitest";
+import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { NodeRig } from "../test-support/node-rig.ts";
+import type { NodeCluster } from "./node-cluster.ts";
+import { SharedCluster } from "./shared-cluster.ts";
+
+const idle = new AbortController().signal;
+
+test("nodes share one watch of pods and one of Nodes, and each has its own", async () => {
+  const rig = new Rig();
+  rig.addPod("p1", "a");
+  rig.addPod("p2", "b");
+  rig.addPod("p3", "other");
+  for (const name of ["a", "b", "other"]) rig.client.put(resources.nodes, { metadata: { name } });
+
+  const [a, b] = [rig.join("a"), rig.join("b")];
+  await Promise.all([a.pods.synced, a.node.synced, b.pods.synced]);
+
+  expect([namesIn(a.pods), namesIn(b.pods), namesIn(a.node)]).toEqual([["p1"], ["p2"], ["a"]]);
+  expect(rig.client.callsOf("watch", "pods")).toMatchObject([{ body: { fieldSelector: "spec.nodeName!=" } }]);
+  expect(rig.client.callsOf("watch", "nodes")).toHaveLength(1);
+  expect(rig.client.callsOf("list", "pods")).toHaveLength(0);
+});
+
+test("a node that leaves and comes again has its pods at once", async () => {
+  const rig = new Rig();
+  rig.addPod("p1", "a");
+  rig.join("b");
+  const a = rig.join("a");
+  await a.pods.synced;
+  await a[Symbol.asyncDispose]();
+  rig.addPod("p2", "a");
+
+  const again = rig.join("a");
+  await again.pods.synced;
+
+  expect([namesIn(again.pods), again.pods.isCurrent, a.pods.isCurrent]).toEqual([["p1", "p2"], true, false]);
+});
+
+test("the cluster id and the version are read once for all nodes, also where they cannot be read", async () => {
+  const rig = new Rig();
+  using _version = rig.client.onRaw(({ resource }) => (resource === "GET /version" ? { gitVersion: "v1.34.2" } : undefined));
+  using _refused = rig.client.intercept(({ resource }) => {
+    if (resource === "namespaces") throw new ForbiddenError("not yours");
+  });
+  const nodes = ["a", "b", "c"].map((name) => rig.join(name));
+
+  const answers = nodes.map(async (node) => [await node.clusterId(idle), await node.apiServerVersion(idle)]);
+
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 3 }, () => ["", "v1.34.2"]));
+  expect(await rig.join("d").clusterId(idle)).toBe("");
+  expect([rig.client.callsOf("get", "namespaces").length, rig.client.callsOf("raw", "GET /version").length]).toEqual([1, 1]);
+});
+
+test("at most 32 nodes start at once; one that does not get ready keeps its place for 10 s", async () => {
+  const rig = new Rig();
+  const node = rig.join("a");
+  let started = 0;
+  const places = Array.from({ length: 40 }, async () => {
+    const place = await node.admit(idle);
+    started++;
+    return place;
+  });
+  await rig.clock.advance(0);
+  expect(started).toBe(32);
+
+  (await places[0])?.[Symbol.dispose]();
+  await rig.clock.advance(0);
+  expect(started).toBe(33);
+  await rig.clock.advance(10_000);
+
+  expect(started).toBe(40);
+});
+
+test("a node with a shared cluster runs its pods, and ends its watches when it stops", async () => {
+  const rig = await new NodeRig({ shares: true }).start();
+  await rig.createPod("web");
+  expect(rig.containerState("web")).toBe("running");
+
+  await rig.deletePod("web", 30);
+  await rig.settle(5_000);
+  expect(rig.pod("web")).toBeUndefined();
+  expect(rig.client.callsOf("watch", "pods")).toMatchObject([{ body: { fieldSelector: "spec.nodeName!=" } }]);
+  expect(rig.client.callsOf("watch", "nodes")).toHaveLength(1);
+
+  await rig[Symbol.asyncDispose]();
+  expect(rig.clock.pending).toBe(0);
+});
+
+class Rig {
+  readonly clock = new VirtualClock();
+  readonly client = new FakeKubeClient(this.clock);
+  readonly shared = new SharedCluster({ client: this.client, clock: this.clock, random: new SeededRandom(1) });
+
+  join(name: string): NodeCluster {
+    const node = this.shared.join(name);
+    onTestFinished(() => node[Symbol.asyncDispose]());
+    return node;
+  }
+
+  addPod(name: string, nodeName: string): void {
+    this.client.put(resources.pods, { metadata: { name, namespace: "default" }, spec: { nodeName, containers: [] } });
+  }
+}
+
+function namesIn({ store }: NodeCluster["pods"] | NodeCluster["node"]): (string | undefined)[] {
+  return [...store.list()].map(({ metadata }) => metadata?.name).sort();
+}

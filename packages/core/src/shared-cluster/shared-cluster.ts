@@ -1,0 +1,130 @@
+import { Semaphore, SingleFlight } from "@virtual-kubelet/async";
+import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
+import {
+  noMetrics,
+  PartitionedReflector,
+  resources,
+  ServerHistory,
+  silentLogger,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Node,
+  type Pod,
+} from "@virtual-kubelet/kube-client";
+import { readApiServerVersion } from "../api-server/api-server-version.ts";
+import { readClusterId } from "../api-server/cluster-id.ts";
+import { ServiceLister } from "../api-server/service-lister.ts";
+import { nodeOf, podsOf, type ClusterOptions, type NodeCluster } from "./node-cluster.ts";
+
+/**
+ * Number of nodes that take their Leases and register at once. More would only wait for each other, while the deadlines of their requests run.
+ */
+const maxStarting = 32;
+
+/** Time after which a node that has not started counts no longer as one that starts, in milliseconds. */
+const maxStartMs = 10_000;
+
+/** Options of {@link SharedCluster}. */
+export interface SharedClusterOptions {
+  readonly client: KubeClient;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly logger?: Logger | undefined;
+  readonly metrics?: Metrics | undefined;
+}
+
+/**
+ * What the nodes of one program have in common at one API server: one watch of pods, one of Nodes, one of services, and what is read once.
+ * Pods and Nodes of others are dropped as soon as they are parsed. If the server allows a program only the objects of its own nodes, each node
+ * has watches of its own. The watches run while there is a node.
+ *
+ * @example
+ * ```ts
+ * const shared = new SharedCluster({ client });
+ * const nodes = names.map((name) => new VirtualNode({ client, shared, provider, providerConfig: {}, node: { name, instance: { identity: "a" } } }));
+ * await Promise.all(nodes.map((node) => node.run(signal)));
+ * ```
+ */
+export class SharedCluster {
+  readonly #common: ClusterOptions & { readonly history: ServerHistory };
+  readonly #pods: PartitionedReflector<Pod>;
+  readonly #nodes: PartitionedReflector<Node>;
+  readonly #starts = new Semaphore(maxStarting);
+  readonly #reads = new SingleFlight<string | undefined>();
+  /** Answers by what was read. */
+  readonly #known = new Map<string, string | undefined>();
+  #services: ServiceLister;
+
+  constructor(options: SharedClusterOptions) {
+    const { client, clock = systemClock, random = systemRandom, logger = silentLogger, metrics = noMetrics } = options;
+    const history = new ServerHistory({ server: "the API server", logger });
+    this.#common = { client, history, clock, random, logger, metrics };
+    this.#pods = new PartitionedReflector<Pod>({
+      ...this.#common,
+      resource: resources.pods,
+      query: { fieldSelector: "spec.nodeName!=" },
+      keyOf: ({ spec }) => spec?.nodeName,
+      queryOf: podsOf,
+    });
+    this.#nodes = new PartitionedReflector<Node>({
+      ...this.#common,
+      resource: resources.nodes,
+      keyOf: ({ metadata }) => metadata?.name,
+      queryOf: nodeOf,
+    });
+    this.#services = new ServiceLister(this.#common);
+  }
+
+  /**
+   * Adds a node. Nodes that are added in the same turn of the event loop begin with one list.
+   *
+   * @throws Error if a node of that name has not been disposed of
+   */
+  join(nodeName: string): NodeCluster {
+    const { client, history } = this.#common;
+    const pods = this.#pods.join(nodeName);
+    const node = this.#nodes.join(nodeName);
+    return {
+      history,
+      pods,
+      node,
+      services: { list: (namespace, signal) => this.#services.list(namespace, signal) },
+      clusterId: async (signal) => (await this.#read("clusterId", (inner) => readClusterId(client, this.#common, inner), signal)) ?? "",
+      apiServerVersion: (signal) => this.#read("version", (inner) => readApiServerVersion(client, this.#common, inner), signal),
+      admit: (signal) => this.#admit(signal),
+      [Symbol.asyncDispose]: async () => {
+        pods[Symbol.dispose]();
+        node[Symbol.dispose]();
+        history.forget(nodeName);
+        if (this.#pods.size === 0) await this.#closeServices();
+      },
+    };
+  }
+
+  /** Waits for a place among the nodes that start. It is lost after a while, so that nodes that cannot start do not keep others from it. */
+  async #admit(signal: AbortSignal): Promise<Disposable> {
+    const place = await this.#starts.acquire(signal);
+    const limit = this.#common.clock.setTimer(maxStartMs, () => place[Symbol.dispose]());
+    return {
+      [Symbol.dispose]: () => {
+        limit[Symbol.dispose]();
+        place[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** Reads what has not been answered before. */
+  async #read(what: string, read: (signal: AbortSignal) => Promise<string | undefined>, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#known.has(what)) return this.#known.get(what);
+    const answer = await this.#reads.run(what, read, signal);
+    this.#known.set(what, answer);
+    return answer;
+  }
+
+  async #closeServices(): Promise<void> {
+    const services = this.#services;
+    this.#services = new ServiceLister(this.#common);
+    await services.close();
+  }
+}

@@ -1,0 +1,307 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Pod } from "../rest/objects.ts";
+import { createKubeClient } from "../rest/rest-client.ts";
+import { resources } from "../rest/resources.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "../transport/scripted-transport.ts";
+import type { ObjectWatch } from "./object-watch.ts";
+import { PartitionedReflector } from "./partitioned-reflector.ts";
+import { ServerHistory } from "./server-history.ts";
+import type { StoreChange } from "./store.ts";
+
+const sharedQuery = "spec.nodeName!=";
+
+describe("partitions that join before the first list", () => {
+  test("share one watch, and each has the objects of its key and no others", async () => {
+    const rig = new Rig();
+    const [a, b] = [rig.join("a"), rig.join("b")];
+    await rig.list("9", pod("u1", "a", "1"), pod("u2", "b", "2"), pod("u3", "c", "3"));
+
+    expect([uidsOf(a), uidsOf(b)]).toEqual([["u1"], ["u2"]]);
+    expect([a.isCurrent, b.isCurrent, a.inspect().objects]).toEqual([true, true, 1]);
+    expect(rig.selectors).toEqual([sharedQuery]);
+  });
+
+  test("are told the changes of their key", async () => {
+    const rig = new Rig();
+    const [a, b] = [rig.join("a"), rig.join("b")];
+    await rig.list("9", pod("u1", "a", "1"));
+    const [toA, toB] = [changesOf(a), changesOf(b)];
+
+    await rig.send(line("MODIFIED", pod("u1", "a", "10")), line("ADDED", pod("u2", "b", "11")), line("ADDED", pod("u3", "c", "12")));
+    await rig.send(line("DELETED", pod("u1", "a", "13")));
+
+    expect(toA).toEqual(["updated u1", "deleted u1"]);
+    expect(toB).toEqual(["added u2"]);
+  });
+
+  test("see a deletion that only a list shows as missed", async () => {
+    const rig = new Rig();
+    const [a, b] = [rig.join("a"), rig.join("b")];
+    await rig.list("9", pod("u1", "a", "1"), pod("u2", "b", "2"));
+    const missed: string[] = [];
+    for (const { store } of [a, b]) store.subscribe((change) => change.type === "deleted" && change.missed && missed.push(change.uid));
+
+    await rig.send({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } });
+    await rig.clock.advance(2_000);
+    expect([a.isCurrent, b.isCurrent]).toEqual([false, false]);
+    await rig.list("50", pod("u2", "b", "2"));
+
+    expect(missed).toEqual(["u1"]);
+    expect([a.isCurrent, uidsOf(b)]).toEqual([true, ["u2"]]);
+  });
+
+  test("list anew together when the server was restored from a backup", async () => {
+    const rig = new Rig();
+    const [a, b] = [rig.join("a"), rig.join("b")];
+    await rig.list("90", pod("u1", "a", "80"), pod("u2", "b", "81"));
+
+    rig.history.note("100", "x");
+    rig.history.note("60", "x");
+    await rig.clock.advance(2_000);
+    await rig.list("61", pod("u1", "a", "7"));
+
+    expect([uidsOf(a), uidsOf(b)]).toEqual([["u1"], []]);
+    expect(a.store.get("u1")?.metadata?.resourceVersion).toBe("7");
+  });
+});
+
+describe("a partition that joins later", () => {
+  test("lists its own objects once, and then follows the shared watch", async () => {
+    const rig = new Rig();
+    rig.join("a");
+    await rig.list("9");
+
+    const b = rig.join("b");
+    expect(b.isCurrent).toBe(false);
+    rig.answerList("20", pod("u2", "b", "12"));
+    await b.synced;
+    await rig.send(line("ADDED", pod("u3", "b", "21")));
+
+    expect([b.isCurrent, uidsOf(b)]).toEqual([true, ["u2", "u3"]]);
+    expect(rig.selectors).toEqual([sharedQuery, "spec.nodeName=b"]);
+  });
+
+  test("ignores events that its list already has, whether they come before or after its answer", async () => {
+    const rig = new Rig();
+    rig.join("a");
+    await rig.list("9");
+    const b = rig.join("b");
+
+    await rig.send(line("ADDED", pod("gone", "b", "10")));
+    rig.answerList("20", pod("u2", "b", "14"));
+    await b.synced;
+    const changes = changesOf(b);
+    await rig.send(line("DELETED", pod("gone", "b", "11")), line("MODIFIED", pod("u2", "b", "13")), line("DELETED", pod("u2", "b", "21")));
+
+    expect(changes).toEqual(["deleted u2"]);
+  });
+
+  test("applies events to its list that came before its answer and are later", async () => {
+    const rig = new Rig();
+    rig.join("a");
+    await rig.list("9");
+    const b = rig.join("b");
+
+    await rig.send(line("MODIFIED", pod("u2", "b", "22")), line("DELETED", pod("u3", "b", "23")));
+    rig.answerList("20", pod("u2", "b", "14"), pod("u3", "b", "15"));
+    await b.synced;
+
+    expect([...b.store.list()].map(({ metadata }) => `${metadata?.uid} ${metadata?.resourceVersion}`)).toEqual(["u2 22"]);
+  });
+
+  test("waits for a list that is under way, because that may have passed its objects", async () => {
+    const rig = new Rig();
+    const a = rig.join("a");
+    await rig.send(line("ADDED", pod("u1", "a", "1")), line("ADDED", pod("u2", "b", "2")));
+    const b = rig.join("b");
+    await rig.list("9");
+    await a.synced;
+    expect([b.isCurrent, uidsOf(b)]).toEqual([false, []]);
+
+    rig.answerList("12", pod("u2", "b", "2"));
+    await b.synced;
+
+    expect([b.isCurrent, uidsOf(b)]).toEqual([true, ["u2"]]);
+  });
+
+  test("tries again when its list fails", async () => {
+    const rig = new Rig();
+    rig.join("a");
+    await rig.list("9");
+    const b = rig.join("b");
+    rig.lists.shift()?.({ status: 500 });
+    await rig.clock.advance(10_000);
+    rig.answerList("12", pod("u2", "b", "2"));
+    await b.synced;
+
+    expect(uidsOf(b)).toEqual(["u2"]);
+  });
+});
+
+describe("a partition that is left", () => {
+  test("gets nothing any more, and its key can be followed again", async () => {
+    const rig = new Rig();
+    rig.join("b");
+    const a = rig.join("a");
+    await rig.list("9", pod("u1", "a", "1"));
+    a[Symbol.dispose]();
+    await rig.send(line("ADDED", pod("u2", "a", "10")));
+    const again = rig.join("a");
+    rig.answerList("12", pod("u2", "a", "10"));
+    await again.synced;
+
+    expect([a.isCurrent, uidsOf(a), uidsOf(again)]).toEqual([false, ["u1"], ["u2"]]);
+  });
+
+  test("ends the shared watch if it was the last", async () => {
+    const rig = new Rig();
+    const a = rig.join("a");
+    await rig.list("9");
+    a[Symbol.dispose]();
+    await rig.clock.advance(600_000);
+
+    expect([rig.selectors.length, rig.clock.pending, rig.reflector.size]).toEqual([1, 0, 0]);
+  });
+
+  test("may not be joined twice at a time", () => {
+    const rig = new Rig();
+    rig.join("a");
+    expect(() => rig.join("a")).toThrow("follow pods of a: they are followed already");
+  });
+});
+
+describe("where the shared watch is refused", () => {
+  const forbidden: ScriptedAnswer = { status: 403, body: { kind: "Status", reason: "Forbidden", message: "no" } };
+
+  test("every partition has a watch of its own if that is allowed, also one that joins later", async () => {
+    const rig = new Rig({ answer: (selector, isWatch) => (selector === sharedQuery ? forbidden : isWatch ? undefined : page("9")) });
+    const a = rig.join("a");
+    await rig.clock.advance(0);
+    const b = rig.join("b");
+    await rig.clock.advance(0);
+    await rig.list("9", pod("u1", "a", "1"));
+    await rig.list("9", pod("u2", "b", "2"));
+
+    expect([uidsOf(a), uidsOf(b), a.isCurrent, b.isCurrent]).toEqual([["u1"], ["u2"], true, true]);
+    expect(rig.selectors).toEqual([sharedQuery, "spec.nodeName=a", "spec.nodeName=a", "spec.nodeName=b"]);
+    a[Symbol.dispose]();
+    await rig.clock.advance(0);
+    expect([a.isCurrent, b.isCurrent]).toEqual([false, true]);
+  });
+
+  test("it is tried again if everything is refused", async () => {
+    let isStarting = true;
+    const rig = new Rig({ answer: () => (isStarting ? forbidden : undefined) });
+    const a = rig.join("a");
+    await rig.clock.advance(500);
+    isStarting = false;
+    await rig.clock.advance(2_000);
+    await rig.list("9", pod("u1", "a", "1"));
+
+    expect(uidsOf(a)).toEqual(["u1"]);
+    expect(rig.selectors.at(-1)).toBe(sharedQuery);
+  });
+});
+
+/** What the test's server answers; `undefined`: a watch that stays open, or a list that the test answers. */
+type Answer = (selector: string, isWatch: boolean) => ScriptedAnswer | undefined;
+
+/** A partitioned reflector of pods by node on a scripted API server. */
+class Rig {
+  readonly clock = new VirtualClock();
+  readonly history = new ServerHistory({ server: "the API server", logger: silentLogger });
+  readonly reflector: PartitionedReflector<Pod>;
+  /** Field selectors of all requests. */
+  readonly selectors: string[] = [];
+  /** Answer the lists that wait. */
+  readonly lists: ((answer: ScriptedAnswer) => void)[] = [];
+  /** Open watches whose list is not complete. */
+  readonly #unlisted: OpenBody[] = [];
+  #watch: OpenBody | undefined;
+
+  constructor({ answer = () => undefined }: { readonly answer?: Answer } = {}) {
+    const transport = new ScriptedTransport((request) => {
+      const query = new URL(request.path, "http://server").searchParams;
+      const selector = query.get("fieldSelector") ?? "";
+      this.selectors.push(selector);
+      return answer(selector, query.has("watch")) ?? (query.has("watch") ? this.#open() : this.#list());
+    });
+    this.reflector = new PartitionedReflector<Pod>({
+      client: createKubeClient(transport, { clock: this.clock }),
+      resource: resources.pods,
+      query: { fieldSelector: sharedQuery },
+      keyOf: ({ spec }) => spec?.nodeName,
+      queryOf: (key) => ({ fieldSelector: `spec.nodeName=${key}` }),
+      clock: this.clock,
+      random: { next: () => 0, uuid: () => "" },
+      logger: silentLogger,
+      metrics: noMetrics,
+      history: this.history,
+    });
+  }
+
+  join(key: string): ObjectWatch<Pod> & Disposable {
+    const partition = this.reflector.join(key);
+    onTestFinished(() => partition[Symbol.dispose]());
+    return partition;
+  }
+
+  /** Completes the list of the watch that was opened first. */
+  async list(version: string, ...pods: readonly Pod[]): Promise<void> {
+    await this.clock.advance(0);
+    this.#watch = this.#unlisted.shift();
+    await this.send(...pods.map((each) => line("ADDED", each)), {
+      type: "BOOKMARK",
+      object: {
+        kind: "Pod",
+        apiVersion: "v1",
+        metadata: { resourceVersion: version, annotations: { "k8s.io/initial-events-end": "true" } },
+      },
+    });
+  }
+
+  async send(...lines: readonly object[]): Promise<void> {
+    await this.clock.advance(0);
+    (this.#watch ?? this.#unlisted[0])?.lines(...lines);
+    await this.clock.advance(0);
+  }
+
+  answerList(version: string, ...pods: readonly Pod[]): void {
+    this.lists.shift()?.(page(version, ...pods));
+  }
+
+  #open(): ScriptedAnswer {
+    const body = new OpenBody();
+    this.#unlisted.push(body);
+    return { body };
+  }
+
+  #list(): Promise<ScriptedAnswer> {
+    return new Promise((resolve) => this.lists.push(resolve));
+  }
+}
+
+function pod(uid: string, nodeName: string, resourceVersion: string): Pod {
+  return { metadata: { uid, name: uid, namespace: "default", resourceVersion }, spec: { nodeName, containers: [] } };
+}
+
+function line(type: string, object: Pod): object {
+  return { type, object: { kind: "Pod", apiVersion: "v1", ...object } };
+}
+
+function page(resourceVersion: string, ...items: readonly Pod[]): ScriptedAnswer {
+  return { body: { kind: "PodList", apiVersion: "v1", metadata: { resourceVersion }, items } };
+}
+
+function uidsOf({ store }: ObjectWatch<Pod>): (string | undefined)[] {
+  return [...store.list()].map(({ metadata }) => metadata?.uid);
+}
+
+function changesOf({ store }: ObjectWatch<Pod>): string[] {
+  const changes: string[] = [];
+  store.subscribe(({ type, uid }: StoreChange<Pod>) => changes.push(`${type} ${uid}`));
+  return changes;
+}
