@@ -86,6 +86,22 @@ test("a pod's status is looked at when it may be another, and not at each step o
   expect(shown.splice(0)).toEqual(["u1"]);
 });
 
+test("a new pod's status is not looked at before it can have one, and afterwards with each of its changes", () => {
+  const next: Pod = { ...pod, metadata: { ...pod.metadata, name: "db", uid: "u2" } };
+  pods.set("u2", next);
+  change({ type: "added", uid: "u2", object: next });
+  states.dispatch("u2", { kind: "queued", call: call("start") });
+  expect(shown).toEqual([]);
+
+  change({ type: "updated", uid: "u2", object: { ...next }, previous: next });
+  expect(shown.splice(0)).toEqual(["u2"]);
+  states.dispatch("u2", { kind: "dequeued" });
+  states.dispatch("u2", { kind: "judged", verdict: { kind: "waiting", reason: "Why", message: "" }, graceSeconds: 1 });
+  expect(shown.splice(0)).toEqual(["u2"]);
+  change({ type: "updated", uid: "u2", object: { ...next }, previous: next });
+  expect(shown.splice(0)).toEqual(["u2"]);
+});
+
 test("a report has the parts in common that are equal in the pod's last report, in its stored status and in another pod's report", () => {
   const second: Pod = { ...pod, metadata: { ...pod.metadata, name: "db", uid: "u2" }, status: running(["main"]) as Pod["status"] };
   pods.set("u2", second);

@@ -22,7 +22,7 @@ import { mayChangeAction, nextAction, type PodAction } from "./next-action.ts";
 import { lastGiven, mayBeHeld, newPodState, wasStarted, type PodState } from "./pod-state.ts";
 import { step } from "./pod-step.ts";
 import { withResourcesOf } from "../resize/resize.ts";
-import { showsAlike } from "../status/wanted-status.ts";
+import { mayHaveStatus, showsAlike } from "../status/wanted-status.ts";
 
 export interface PodRegistryOptions {
   /** The pods bound to this node. */
@@ -133,7 +133,9 @@ export class PodRegistry {
     // The status writer finishes a pod.
     const isToFinish = isDue && action.kind === "finish";
     if (isDue && !isToFinish) enqueue(uid);
-    if (event.kind === "bound" || isToFinish || !showsAlike(before, after)) enqueueStatus(uid);
+    // The API server's object may have changed alone.
+    const isCompared = event.kind === "bound" && mayHaveStatus(after);
+    if (isCompared || isToFinish || !showsAlike(before, after)) enqueueStatus(uid);
     if (pod && before.backend.kind === "ending" && after.backend.kind === "gone") onDeleted(pod);
     return after;
   }

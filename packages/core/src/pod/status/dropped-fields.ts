@@ -53,7 +53,7 @@ export class DroppedFields {
    * @returns the fields that are dropped, if they explain the whole difference; otherwise none
    */
   learn(stored: DeepReadonly<Pod>, wanted: DeepReadonly<PodStatus>): readonly string[] {
-    if (podStatusPatch(stored, wanted) === undefined) return [];
+    if (stored.status === wanted || podStatusPatch(stored, wanted) === undefined) return [];
     const dropped = Object.entries(optionalFields).filter(
       ([, strip]) => !isSameJson(strip(wanted), wanted) && isSameJson(strip(stored.status ?? {}), stored.status ?? {}),
     );

@@ -222,7 +222,10 @@ function foreignFields(stored: DeepReadonly<PodStatus>): PodStatus {
   return Object.fromEntries(Object.entries(stored).filter(([field]) => !owned.has(field)));
 }
 
-/** A pod's start is the time at which its node first saw it, before any of its containers start, and never changes. */
+/**
+ * Returns the stored start, which never changes; otherwise the time at which this process first saw the pod. That precedes the start of its
+ * containers, except if an earlier process started the pod and stopped before it wrote a status.
+ */
 function startTime(stored: DeepReadonly<PodStatus>, { nowMs, firstSeenMs = nowMs }: Pick<StatusContext, "nowMs" | "firstSeenMs">): string {
   return toSeconds(stored.startTime) ?? rfc3339(firstSeenMs);
 }

@@ -16,6 +16,7 @@ import {
   type Tracer,
 } from "@virtual-kubelet/kube-client";
 import { toEpochMs } from "../../api-server/api-time.ts";
+import { isSameJson } from "../../api-server/json-equality.ts";
 import { isNewer } from "../../api-server/resource-version.ts";
 import type { PodRef } from "../../provider/pod-ref.ts";
 import { podSpan } from "../../provider-calls/pod-span.ts";
@@ -24,6 +25,7 @@ import { DroppedFields } from "./dropped-fields.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { isOver, type PodState } from "../state/pod-state.ts";
 import { isOtherPod, podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
+import { showsAlike } from "./wanted-status.ts";
 
 /** Burst of patches of one pod; then one a second. A phase change and an end are never delayed. */
 const burst = 10;
@@ -56,6 +58,8 @@ export interface StatusWriterOptions {
 interface Written {
   /** `undefined` if the pod was only read. */
   readonly body: StatusPatch | undefined;
+  /** State of which the written status tells. */
+  readonly state: PodState;
   /** The pod as the server has it after the write; newer than the store's object until the watch catches up. */
   readonly pod: DeepReadonly<Pod>;
 }
@@ -149,6 +153,7 @@ export class StatusWriter {
     const stored = store.get(uid);
     const state = stateOf(uid);
     if (!stored || !state) return;
+    if (this.#isEcho(uid, stored, state)) return void this.#written.delete(uid);
     const pod = this.#freshest(uid, stored);
     const wanted = this.#dropped.strip(wantedOf(pod, state));
     if (wanted) {
@@ -187,7 +192,7 @@ export class StatusWriter {
       const after = await this.#patch(state.ref, pod, { body, wanted }, signal);
       // An answer about another object says nothing of this pod, and must not lend its UID to the next patch.
       if (after.metadata?.uid === uid && this.#isKnown(uid)) {
-        this.#written.set(uid, { body, pod: after });
+        this.#written.set(uid, { body, state, pod: after });
         this.#learnDropped(after, wanted);
       }
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
@@ -196,7 +201,7 @@ export class StatusWriter {
       return "written";
     } catch (error) {
       signal.throwIfAborted();
-      return this.#afterError(state.ref, error, () => mayRemove(pod, state, wanted), signal);
+      return this.#afterError(state, error, () => mayRemove(pod, state, wanted), signal);
     }
   }
 
@@ -209,17 +214,17 @@ export class StatusWriter {
 
   /** Decides what follows a failed patch. @throws the error itself if the queue's back-off is to repeat the patch */
   async #afterError(
-    ref: PodRef,
+    state: PodState,
     error: unknown,
     isRemovable: () => boolean,
     signal: AbortSignal,
   ): Promise<"written" | { requeueAfterMs: number }> {
     // Another writer was faster, and the watch may be slow.
-    if (isConflict(error)) return this.#reread(ref, signal);
+    if (isConflict(error)) return this.#reread(state, signal);
     // The pod is gone or was replaced, as the watch will show; otherwise the write is retried.
     if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
     // A refused status must not keep a deleted pod that has ended forever.
-    if (isInvalidInput(error) && this.#countRefusal(ref, error) >= maxRefusals && isRemovable()) return "written";
+    if (isInvalidInput(error) && this.#countRefusal(state.ref, error) >= maxRefusals && isRemovable()) return "written";
     throw error;
   }
 
@@ -257,11 +262,12 @@ export class StatusWriter {
   }
 
   /** Reads the server's pod for a write after a conflict. @returns the queue's next step */
-  async #reread({ namespace, name, uid }: PodRef, signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
+  async #reread(state: PodState, signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
+    const { namespace, name, uid } = state.ref;
     const pod = await this.#options.client.get(resources.pods, { namespace, name }, { signal }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: undefined, pod });
+    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: undefined, state, pod });
     return { requeueAfterMs: replacedRetryMs };
   }
 
@@ -297,6 +303,17 @@ export class StatusWriter {
     const written = this.#written.get(uid);
     if (!written) return stored;
     return isNewer(written.pod, stored) ? written.pod : stored;
+  }
+
+  /**
+   * Whether the store's object is the one that our last write made, with the status that was written, and nothing has happened since:
+   * most events of the watch are such ones.
+   */
+  #isEcho(uid: string, stored: DeepReadonly<Pod>, state: PodState): boolean {
+    const written = this.#written.get(uid);
+    if (!written?.body || stored.metadata?.resourceVersion !== written.pod.metadata?.resourceVersion) return false;
+    if (stored.metadata?.deletionTimestamp && !this.#removed.has(uid)) return false;
+    return showsAlike(written.state, state) && isSameJson(stored.status, written.pod.status);
   }
 
   /** Takes a token. @returns milliseconds until there is one; 0 if one was taken */

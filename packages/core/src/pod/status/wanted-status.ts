@@ -29,7 +29,14 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, given: Sta
   return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
 }
 
-/** Whether two states of a pod lead to the same status, and to the same decision on its removal, for the same API object. */
+/** Whether a pod in this state can have a status to write, or can be removed. A new pod can not, until the provider is called. */
+export function mayHaveStatus({ verdict, reported, call, deletion, teardown }: PodState): boolean {
+  return (verdict ?? reported ?? call ?? deletion ?? teardown) !== undefined;
+}
+
+/**
+ * Whether two states of a pod lead to the same status, and to the same decision on its removal, for the same API object at the same time.
+ */
 export function showsAlike(before: PodState, after: PodState): boolean {
   return (
     before.verdict === after.verdict &&
@@ -37,16 +44,10 @@ export function showsAlike(before: PodState, after: PodState): boolean {
     before.resize === after.resize &&
     before.deletion === after.deletion &&
     before.teardown === after.teardown &&
-    isOver(before) === isOver(after) &&
-    startOf(before) === startOf(after) &&
+    isEnded(before) === isEnded(after) &&
     givenGeneration(before) === givenGeneration(after) &&
     (after.resize === undefined || lastGiven(before.backend) === lastGiven(after.backend))
   );
-}
-
-/** Returns the begin of the start in progress, because a slow start is shown. */
-function startOf({ call, reported, verdict }: PodState): number | undefined {
-  return call?.kind === "start" && !reported && !verdict ? call.startedMs : undefined;
 }
 
 /** Returns the status of a pod that was refused, is lost or has ended; otherwise `undefined`. */
