@@ -133,9 +133,7 @@ export class PodRegistry {
     // The status writer finishes a pod.
     const isToFinish = isDue && action.kind === "finish";
     if (isDue && !isToFinish) enqueue(uid);
-    // The API server's object may have changed alone.
-    const isCompared = event.kind === "bound" && mayHaveStatus(after);
-    if (isCompared || isToFinish || !showsAlike(before, after)) enqueueStatus(uid);
+    if (isToFinish || isStatusDue(event, before, after)) enqueueStatus(uid);
     if (pod && before.backend.kind === "ending" && after.backend.kind === "gone") onDeleted(pod);
     return after;
   }
@@ -353,6 +351,11 @@ export class PodRegistry {
 
 /** Events with causes outside of the action runner, which follows up its own: a failed call waits for its back-off. */
 const news: ReadonlySet<PodEvent["kind"]> = new Set(["held", "reportedGone", "unlisted", "returned", "settled"]);
+
+/** Whether another status may be due, or the API server's object has changed, with which each status is compared. */
+function isStatusDue({ kind }: PodEvent, before: PodState, after: PodState): boolean {
+  return kind === "bound" ? mayHaveStatus(after) : !showsAlike(before, after);
+}
 
 /** Whether the pod's resize waits for room on the node. */
 function isDeferred({ resize }: PodState): boolean {
