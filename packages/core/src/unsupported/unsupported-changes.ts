@@ -9,6 +9,7 @@ export function unsupportedChanges(
   desired: DeepReadonly<Pod>,
   { limits, providerName }: { readonly limits: ProviderLimits; readonly providerName: string },
 ): readonly string[] {
+  if (applied === desired) return [];
   const { capabilities } = limits;
   const refusals = newFields(refusalsOf(applied, limits), refusalsOf(desired, limits));
   const unsupported = newFields(unsupportedFields(applied, capabilities), unsupportedFields(desired, capabilities));

@@ -68,28 +68,53 @@ function supportedContainers(spec: DeepReadonly<PodSpec>, capabilities: Capabili
   return [...init, ...place("containers", spec.containers), ...ephemeral];
 }
 
+/** A capability that a provider needs for fields of a container. */
+interface ContainerNeed {
+  readonly capability: Exclude<keyof Capabilities, "volumes" | "operatingSystems">;
+  /** As in {@link UnsupportedField}. */
+  readonly message: string;
+  /** Returns the fields that the container sets, relative to it. */
+  readonly fieldsOf: (container: DeepReadonly<Container>, spec: DeepReadonly<PodSpec>) => readonly string[];
+}
+
+const containerNeeds: readonly ContainerNeed[] = [
+  { capability: "env", message: "environment variables", fieldsOf: setOf("env", "envFrom") },
+  { capability: "probes", message: "probes", fieldsOf: setOf("startupProbe", "readinessProbe", "livenessProbe") },
+  { capability: "lifecycleHooks", message: "lifecycle hooks", fieldsOf: setOf("lifecycle") },
+  { capability: "hostPorts", message: "host ports", fieldsOf: hostPortsOf },
+  {
+    capability: "privileged",
+    message: "privileged containers",
+    fieldsOf: ({ securityContext }) => (securityContext?.privileged === true ? ["securityContext.privileged"] : []),
+  },
+  {
+    capability: "securityContext",
+    message: "security contexts",
+    fieldsOf: ({ securityContext }) =>
+      fieldsSet(securityContext).flatMap((field) => (field === "privileged" ? [] : [`securityContext.${field}`])),
+  },
+  { capability: "gpus", message: "GPUs", fieldsOf: (container) => gpusOf(container).map((gpu) => `resources.limits['${gpu}']`) },
+];
+
+function setOf(...fields: readonly (keyof Container)[]): ContainerNeed["fieldsOf"] {
+  return (container) => fields.filter((field) => isSet(container[field] as object | undefined));
+}
+
+/** On the host's network every port is a host port, and the API server sets it as such. */
+function hostPortsOf({ ports = [] }: DeepReadonly<Container>, { hostNetwork }: DeepReadonly<PodSpec>): string[] {
+  return hostNetwork ? [] : ports.flatMap(({ hostPort }, index) => (hostPort ? [`ports[${index}].hostPort`] : []));
+}
+
 function unsupportedInContainer(
   { path, container }: PlacedContainer,
   spec: DeepReadonly<PodSpec>,
   capabilities: Capabilities,
 ): UnsupportedField[] {
   const fields: UnsupportedField[] = [];
-  const check = (isAsked: boolean, isSupported: boolean | undefined, field: string, message: string): void => {
-    if (isAsked && !isSupported) fields.push({ fieldPath: `${path}.${field}`, message });
-  };
-  check(isSet(container.env), capabilities.env, "env", "environment variables");
-  check(isSet(container.envFrom), capabilities.env, "envFrom", "environment variables");
-  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const)
-    check(isSet(container[probe]), capabilities.probes, probe, "probes");
-  check(isSet(container.lifecycle), capabilities.lifecycleHooks, "lifecycle", "lifecycle hooks");
-  // On the host's network every port is a host port, and the API server sets it as such.
-  for (const [index, { hostPort }] of (spec.hostNetwork ? [] : (container.ports ?? [])).entries()) {
-    check(Boolean(hostPort), capabilities.hostPorts, `ports[${index}].hostPort`, "host ports");
+  for (const { capability, message, fieldsOf } of containerNeeds) {
+    if (capabilities[capability]) continue;
+    for (const field of fieldsOf(container, spec)) fields.push({ fieldPath: `${path}.${field}`, message });
   }
-  const { privileged, ...otherSecurity } = container.securityContext ?? {};
-  check(privileged === true, capabilities.privileged, "securityContext.privileged", "privileged containers");
-  for (const field of fieldsSet(otherSecurity)) check(true, capabilities.securityContext, `securityContext.${field}`, "security contexts");
-  for (const gpu of gpusOf(container)) check(true, capabilities.gpus, `resources.limits['${gpu}']`, "GPUs");
   return fields;
 }
 
@@ -104,8 +129,8 @@ function unsupportedInSpec(spec: DeepReadonly<PodSpec>, capabilities: Capabiliti
   for (const field of ["hostPID", "hostIPC", "shareProcessNamespace"] as const) {
     check(spec[field] === true, capabilities.sharedNamespaces, field, "shared namespaces");
   }
-  for (const field of fieldsSet(spec.securityContext))
-    check(true, capabilities.securityContext, `securityContext.${field}`, "security contexts");
+  if (!capabilities.securityContext)
+    for (const field of fieldsSet(spec.securityContext)) check(true, false, `securityContext.${field}`, "security contexts");
   const systems = capabilities.operatingSystems;
   const system = spec.os?.name;
   check(

@@ -1,14 +1,8 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Node, Pod } from "@virtual-kubelet/kube-client";
-import {
-  matchesNodeAffinity,
-  podRequests,
-  toAmounts,
-  readAmounts,
-  toleratesTaint,
-  type ResourceAmounts,
-} from "@virtual-kubelet/kubernetes";
+import { matchesNodeAffinity, toleratesTaint, type ResourceAmounts } from "@virtual-kubelet/kubernetes";
 import { NodeUsage } from "./node-usage.ts";
+import { listedAmounts, requestedAmounts } from "./requested-amounts.ts";
 import type { CoreReason } from "../../reasons/core-reasons.ts";
 
 /** Result of admission; a rejection has the reason and message for the pod's status. */
@@ -60,7 +54,7 @@ export function hindersResize(pod: DeepReadonly<Pod>, context: AdmissionContext)
 }
 
 function exceedsNode(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>): ResizeHindrance | undefined {
-  const requests = toAmounts(podRequests(pod.spec));
+  const requests = requestedAmounts(pod.spec);
   const capacity = capacityOf(node);
   const name = ["memory", "cpu"].find((each) => amountOf(requests, each) > amountOf(capacity, each));
   if (name === undefined) return undefined;
@@ -103,7 +97,7 @@ function lackMessage({ resource, requested, used, capacity }: Lack): string {
 }
 
 function capacityOf({ status }: DeepReadonly<Node>): ResourceAmounts {
-  return readAmounts(status?.allocatable ?? status?.capacity);
+  return listedAmounts(status?.allocatable ?? status?.capacity);
 }
 
 /** Returns the first resource, in a kubelet's order, that the node lacks. */
@@ -114,7 +108,7 @@ function lackingResource(pod: DeepReadonly<Pod>, { node, usage }: AdmissionConte
   const places = amountOf(capacity, "pods");
   if (others + 1n > places) return { resource: "pods", requested: 1n, used: others, capacity: places };
 
-  const requests = toAmounts(podRequests(pod.spec));
+  const requests = requestedAmounts(pod.spec);
   const firstNames = ["cpu", "memory", "ephemeral-storage"];
   const otherNames = [...requests.keys()].filter((name) => !firstNames.includes(name) && isCounted(name, capacity));
   for (const name of [...firstNames, ...otherNames]) {

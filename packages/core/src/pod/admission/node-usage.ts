@@ -1,6 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { podRequests, toAmounts, type ResourceAmounts } from "@virtual-kubelet/kubernetes";
+import type { ResourceAmounts } from "@virtual-kubelet/kubernetes";
 import { isTerminalPhase } from "../status/pod-phase.ts";
+import { requestedAmounts } from "./requested-amounts.ts";
 
 /**
  * Sum of the resources of the admitted pods, updated as pods come and go, so that a query takes constant time.
@@ -70,6 +71,7 @@ export class NodeUsage {
 }
 
 function isSame(a: ResourceAmounts, b: ResourceAmounts): boolean {
+  if (a === b) return true;
   return a.size === b.size && [...a].every(([name, amount]) => b.get(name) === amount);
 }
 
@@ -79,7 +81,7 @@ function max(a: bigint, b: bigint): bigint {
 
 function tryPodRequests(pod: DeepReadonly<Pod>): ResourceAmounts {
   try {
-    return toAmounts(podRequests(pod.spec));
+    return requestedAmounts(pod.spec);
   } catch {
     return new Map();
   }
