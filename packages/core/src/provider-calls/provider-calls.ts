@@ -1,5 +1,5 @@
 import { untilAborted } from "@virtual-kubelet/async";
-import type { Clock } from "@virtual-kubelet/clock";
+import { SharedTimers, type Clock } from "@virtual-kubelet/clock";
 import { codeOf, DeadlineExceededError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Logger, Metrics, Pod, Tracer } from "@virtual-kubelet/kube-client";
 import type { PodRef } from "../provider/pod-ref.ts";
@@ -52,6 +52,7 @@ export interface ProviderCallsOptions {
  */
 export class ProviderCalls {
   readonly #options: ProviderCallsOptions;
+  readonly #timers: SharedTimers;
   /** Settles when the `getPods` in progress returns. */
   #listing: Promise<void> | undefined;
   /** Calls that were given up and have not returned, as `method uid`. */
@@ -59,6 +60,7 @@ export class ProviderCalls {
 
   constructor(options: ProviderCallsOptions) {
     this.#options = options;
+    this.#timers = new SharedTimers(options.clock);
   }
 
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, ref: PodRef, signal: AbortSignal): Promise<void> {
@@ -126,7 +128,6 @@ export class ProviderCalls {
     { signal: outer, maxMs = Infinity }: CallOptions,
     start: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const { clock } = this.#options;
     const timeoutMs = Math.min(this.#options.timeoutMs, maxMs);
     // A tracer may delay the start.
     if (outer.aborted) return Promise.reject(outer.reason as Error);
@@ -145,7 +146,7 @@ export class ProviderCalls {
       const giveUp = (reason: unknown): void => {
         if (inner.signal.aborted) return;
         inner.abort(reason);
-        grace = clock.setTimer(abortGraceMs, () =>
+        grace = this.#timers.setTimer(abortGraceMs, () =>
           settle(() => {
             try {
               this.#onAbandoned(method, ref, work);
@@ -158,7 +159,7 @@ export class ProviderCalls {
       };
       const onAbort = (): void => giveUp(outer.reason);
       outer.addEventListener("abort", onAbort, { once: true });
-      const deadline = clock.setTimer(timeoutMs, () =>
+      const deadline = this.#timers.setTimer(timeoutMs, () =>
         giveUp(new DeadlineExceededError(`${describe(method, ref)}: no answer within ${timeoutMs / 1000} s`)),
       );
       const work = (async () => start(inner.signal))();

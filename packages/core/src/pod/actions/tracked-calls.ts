@@ -1,5 +1,5 @@
 import { LinkedSignal, type Semaphore } from "@virtual-kubelet/async";
-import type { Clock } from "@virtual-kubelet/clock";
+import { SharedTimers, type Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { EndTimes, PodEvent } from "../state/pod-event.ts";
@@ -50,9 +50,12 @@ export interface TrackedCallsOptions {
 /** Makes provider calls as permits become free, and dispatches their course as events to the pod registry. */
 export class TrackedCalls {
   readonly #options: TrackedCallsOptions;
+  /** Each call sets several timers, and few of them fire. */
+  readonly #timers: SharedTimers;
 
   constructor(options: TrackedCallsOptions) {
     this.#options = options;
+    this.#timers = new SharedTimers(options.clock);
   }
 
   /** Makes a call once a permit is free. A deletion of the pod aborts it. The outcome is in the pod's state when this returns. */
@@ -67,12 +70,14 @@ export class TrackedCalls {
     const { signal } = abort;
     // The wait for a permit counts as part of the call, so that a pod that waits is shown as a slow start.
     const call: ProviderCall = { kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false };
-    registry.dispatch(uid, { kind: "queued", call });
-    using _slowStart = kind === "start" ? clock.setTimer(slowStartMs + 1, () => this.#options.enqueueStatus(uid)) : undefined;
+    signal.throwIfAborted();
+    const free = this.#semaphoreOf(kind).tryAcquire();
+    if (!free) registry.dispatch(uid, { kind: "queued", call });
+    using _slowStart = kind === "start" ? this.#timers.setTimer(slowStartMs + 1, () => this.#options.enqueueStatus(uid)) : undefined;
     let event: PodEvent = { kind: "dequeued" };
     try {
-      using permit = await this.#acquire(kind, pod, signal);
-      using _hold = clock.setTimer(permitHoldMs, () => permit[Symbol.dispose]());
+      using permit = free ?? (await this.#acquire(kind, pod, signal));
+      using _hold = this.#timers.setTimer(permitHoldMs, () => permit[Symbol.dispose]());
       registry.dispatch(uid, { kind: "called", call, pod, end });
       event = { kind: "failed", message: "the call was aborted" };
       using _slow = this.#warnLater(pod, "ProviderNotResponding", `the provider has not answered for ${slowCallMs / 1000} s: ${kind}`);
@@ -89,23 +94,21 @@ export class TrackedCalls {
     }
   }
 
+  #semaphoreOf(kind: ProviderCall["kind"]): Semaphore {
+    return this.#options.permits[kind === "delete" ? "end" : "start"];
+  }
+
   async #acquire(kind: ProviderCall["kind"], pod: DeepReadonly<Pod> | undefined, signal: AbortSignal): Promise<Disposable> {
-    const { permits } = this.#options;
-    const semaphore = permits[kind === "delete" ? "end" : "start"];
-    signal.throwIfAborted();
-    const free = semaphore.tryAcquire();
-    if (free) return free;
     using _slow = this.#warnLater(
       pod,
       "ProviderBusy",
       `the pod has waited ${slowCallMs / 1000} s for its turn to ${kind}: other calls take long`,
     );
-    return await semaphore.acquire(signal);
+    return await this.#semaphoreOf(kind).acquire(signal);
   }
 
   /** Reports the delay unless the returned timer is disposed of in time. */
-  #warnLater(pod: DeepReadonly<Pod> | undefined, reason: CoreReason, message: string): Disposable {
-    const { clock, onSlow } = this.#options;
-    return clock.setTimer(slowCallMs, () => pod && onSlow(pod, reason, message));
+  #warnLater(pod: DeepReadonly<Pod> | undefined, reason: CoreReason, message: string): Disposable | undefined {
+    return pod && this.#timers.setTimer(slowCallMs, () => this.#options.onSlow(pod, reason, message));
   }
 }
