@@ -49,10 +49,14 @@ class Rig implements AsyncDisposable {
     this.#running = this.#writer.run(this.#stop.signal);
   }
 
+  touch(): void {
+    this.#writer.mark(this.uid);
+  }
+
   /** Marks the pod. @returns how often its status was derived because of that */
   async mark(): Promise<number> {
     const before = this.derived;
-    this.#writer.mark(this.uid);
+    this.touch();
     for (let turn = 0; turn < 5; turn++) await this.clock.advance(0);
     return this.derived - before;
   }
@@ -119,6 +123,17 @@ test("an event of another's write is compared", async () => {
   expect([await rig.mark(), rig.patches]).toEqual([1, 3]);
 });
 
+test("what happens to a pod in one turn of the event loop is one status", async () => {
+  await using rig = new Rig();
+  rig.wanted = { ...rig.wanted, phase: "Pending" };
+  rig.touch();
+  await Promise.resolve();
+  rig.wanted = { ...rig.wanted, phase: "Running" };
+
+  expect([await rig.mark(), rig.patches]).toEqual([1, 1]);
+  expect(rig.client.peek<Pod>(resources.pods, "web", "default")?.status?.phase).toBe("Running");
+});
+
 test("an event of a write of a deleted pod does not keep the pod from being removed", async () => {
   await using rig = new Rig();
   const deletes = (): number => rig.client.callsOf("delete", "pods").length;
@@ -137,4 +152,23 @@ test("an event of a write of a deleted pod does not keep the pod from being remo
   await rig.mark();
 
   expect([deletes(), rig.patches]).toEqual([2, 1]);
+});
+
+test("the event of a removed pod's last status costs nothing, whatever the pod's state is by then", async () => {
+  await using rig = new Rig();
+  const deleted = ({ metadata = {} }: Pod): void => void Object.assign(metadata, { deletionTimestamp: "2026-01-01T00:00:30Z" });
+  rig.deliver(deleted);
+  rig.state = { ...rig.state, deletion: { graceSeconds: 30, deadlineMs: 30_000 }, backend: { kind: "gone" } };
+  rig.wanted = { ...rig.wanted, phase: "Succeeded" };
+  let last: Pod = {};
+  using _ = rig.client.intercept(({ verb }) => {
+    if (verb === "delete") last = rig.client.peek<Pod>(resources.pods, "web", "default") ?? {};
+  });
+  await rig.mark();
+  expect(last.status?.phase).toBe("Succeeded");
+
+  deleted(last);
+  rig.stored = last;
+  rig.state = { ...rig.state, teardown: rig.state.deletion };
+  expect([await rig.mark(), rig.client.callsOf("delete", "pods").length, rig.patches]).toEqual([0, 1, 1]);
 });

@@ -78,6 +78,8 @@ interface Budget {
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #queue: WorkQueue;
+  /** Pods that are enqueued at the end of this turn. */
+  readonly #marked = new Set<string>();
   readonly #written = new Map<string, Written>();
   readonly #removed = new Set<string>();
   /** Number of times that the API server refused a pod's status as invalid. */
@@ -90,9 +92,18 @@ export class StatusWriter {
     this.#queue = new WorkQueue({ name: "pod-status", clock: options.clock, random: options.random, metrics: options.metrics });
   }
 
-  /** Enqueues the pod after a change on either side. */
+  /**
+   * Enqueues the pod after a change on either side, at the end of the event loop's turn: with a provider that answers at once, a pod's
+   * deletion and its end are one change.
+   */
   mark(uid: string): void {
-    this.#queue.add(uid);
+    if (this.#marked.size === 0) this.#options.clock.setTimer(0, () => this.#enqueueMarked());
+    this.#marked.add(uid);
+  }
+
+  #enqueueMarked(): void {
+    for (const uid of this.#marked) this.#queue.add(uid);
+    this.#marked.clear();
   }
 
   /** Retries all pending writes now, because the API server has recovered; it may be another one. */
@@ -111,6 +122,7 @@ export class StatusWriter {
 
   /** Drops the data of a pod that is gone. */
   forget(uid: string): void {
+    this.#marked.delete(uid);
     this.#queue.forget(uid);
     this.#written.delete(uid);
     this.#removed.delete(uid);
@@ -140,7 +152,7 @@ export class StatusWriter {
 
   /** Number of pods that are queued or being written. */
   get pending(): number {
-    return this.#queue.size + this.#queue.working;
+    return this.#marked.size + this.#queue.size + this.#queue.working;
   }
 
   /** Writes until aborted. */
@@ -312,8 +324,9 @@ export class StatusWriter {
   #isEcho(uid: string, stored: DeepReadonly<Pod>, state: PodState): boolean {
     const written = this.#written.get(uid);
     if (!written?.body || stored.metadata?.resourceVersion !== written.pod.metadata?.resourceVersion) return false;
-    if (stored.metadata?.deletionTimestamp && !this.#removed.has(uid)) return false;
-    return showsAlike(written.state, state) && isSameJson(stored.status, written.pod.status);
+    // After a removal that was accepted, nothing is left to do. Before, the pod may still have to be removed.
+    const isAlike = stored.metadata?.deletionTimestamp ? this.#removed.has(uid) : showsAlike(written.state, state);
+    return isAlike && isSameJson(stored.status, written.pod.status);
   }
 
   /** Takes a token. @returns milliseconds until there is one; 0 if one was taken */
