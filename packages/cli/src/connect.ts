@@ -13,6 +13,17 @@ import type { LoadedSettings } from "./config/load-settings.ts";
 import type { Context } from "./context.ts";
 import { ConfigError } from "./program-error.ts";
 
+/**
+ * Number of nodes whose heartbeats share a connection. Each node renews its Lease every 10 s, so that a connection carries 5 requests a second,
+ * which an API server that takes 100 ms for each still answers in time.
+ */
+const nodesPerLeaseConnection = 50;
+
+/** Returns the number of connections for the heartbeats of so many nodes. */
+function leaseConnections(nodes: number): number {
+  return Math.max(1, Math.ceil(nodes / nodesPerLeaseConnection));
+}
+
 /** A client of the cluster with its connections. */
 export interface Connection extends AsyncDisposable {
   readonly client: KubeClient;
@@ -41,7 +52,7 @@ export async function connect(
   const isOwn = kubeconfig !== undefined && !(source.kind === "env" && source.name === "KUBECONFIG");
   try {
     const credentials = await loadCredentials({ kubeconfig: isOwn ? resolvePath(path, kubeconfig) : undefined, context, env, clock });
-    const transport = createHttpTransport({ credentials });
+    const transport = createHttpTransport({ credentials, pools: { lease: { connections: leaseConnections(settings.nodes.length) } } });
     return {
       client: createKubeClient(transport, { metrics }),
       transport,

@@ -3,7 +3,7 @@ import { ConflictError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { ApiError, resources, silentLogger, type Lease, type Metrics } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
-import { LeaseController } from "./lease-controller.ts";
+import { LeaseController, type LeaseControllerOptions } from "./lease-controller.ts";
 import { FakeKubeClient, type FakeCall } from "../test-support/fake-kube-client.ts";
 
 interface Starter {
@@ -32,7 +32,10 @@ class Cluster {
     return this.client.callsOf("replace", "leases");
   }
 
-  start(identity: string, options: { readonly standby?: boolean; readonly client?: FakeKubeClient } = {}): Starter {
+  start(
+    identity: string,
+    options: Partial<Pick<LeaseControllerOptions, "standby" | "client" | "spreads">> & { readonly nodeName?: string } = {},
+  ): Starter {
     const metrics: Metrics = {
       count: (name, labels) => void this.counted.push([name, ...Object.values(labels ?? {})].join(" ")),
       gauge() {},
@@ -40,11 +43,12 @@ class Cluster {
     };
     const controller = new LeaseController({
       client: options.client ?? this.client,
-      instance: { nodeName: "vk", identity, startId: `${identity}-${++this.#starts}` },
+      instance: { nodeName: options.nodeName ?? "vk", identity, startId: `${identity}-${++this.#starts}` },
+      spreads: options.spreads,
       standby: options.standby ?? false,
       durationSeconds: 40,
       clock: this.clock,
-      random: new SeededRandom(1),
+      random: new SeededRandom(options.spreads ? this.#starts : 1),
       logger: { ...silentLogger, warn: (_fields, message) => void this.warnings.push(message) },
       onRecovered: () => this.recovered++,
       metrics,
@@ -351,6 +355,20 @@ describe("LeaseController.run", () => {
     expect(cluster.renewals.length).toBe(9);
     expect(cluster.client.calls).toHaveLength(2 + 9);
     expect(Math.max(...cluster.lateness)).toBeLessThan(0.001);
+  });
+
+  test("renews for the first time at a random part of the interval if it is one of many", async () => {
+    const cluster = new Cluster();
+    for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) cluster.start(name, { nodeName: name, spreads: true });
+    await cluster.clock.advance(10_000);
+    const namesOf = (calls: readonly FakeCall[]): Set<unknown> => new Set(calls.map(({ name }) => name));
+    const first = cluster.renewals.length;
+    expect(namesOf(cluster.renewals).size).toBe(8);
+    await cluster.clock.advance(5_000);
+    const later = namesOf(cluster.renewals.slice(first)).size;
+
+    expect(later).toBeGreaterThan(0);
+    expect(later).toBeLessThan(8);
   });
 
   test("writes times with exactly six fractional digits, whatever the clock says", async () => {

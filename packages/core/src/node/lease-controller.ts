@@ -63,6 +63,11 @@ export interface LeaseControllerOptions {
   readonly standby: boolean;
   /** In seconds; the Lease is renewed every quarter of it. */
   readonly durationSeconds: number;
+  /**
+   * Whether the first renewal comes at a random time of the interval, so that nodes of one program, which start together, do not renew together
+   * for ever. Default: `false`.
+   */
+  readonly spreads?: boolean | undefined;
   /** Called at each look at a Lease that another instance has, or has left; returns at once. */
   readonly onWatching?: (() => void) | undefined;
   /** Called when a renewal succeeds after failures, because the API server was away. Returns at once. */
@@ -183,10 +188,12 @@ export class LeaseController {
    * @throws NodeHeldError if another instance has taken it
    */
   async run(signal: AbortSignal): Promise<never> {
-    const { clock, random } = this.#options;
-    for (;;) {
-      const dueMs = (this.#renewedMs ?? clock.monotonic()) + this.#intervalMs * (1 + jitter * random.next());
+    const { clock, random, spreads = false } = this.#options;
+    for (let isSpread = !spreads; ;) {
+      const share = isSpread ? 1 + jitter * random.next() : random.next();
+      const dueMs = (this.#renewedMs ?? clock.monotonic()) + this.#intervalMs * share;
       const isEarly = await this.#waitUntil(dueMs, signal);
+      isSpread ||= !isEarly;
       await this.#renew(isEarly ? clock.monotonic() : dueMs, signal);
     }
   }

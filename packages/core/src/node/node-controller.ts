@@ -42,6 +42,8 @@ export interface NodeControllerOptions {
   readonly history?: ServerHistory | undefined;
   /** Default: a reflector on the node's name. */
   readonly watch?: NodeWatch | undefined;
+  /** Whether the node starts together with many others, so that its heartbeats have to be spread. Default: `false`. */
+  readonly isOneOfMany?: boolean | undefined;
   /** Called at each look at a Lease that another instance has, or has left; returns at once. */
   readonly onWatching?: (() => void) | undefined;
 }
@@ -110,6 +112,7 @@ export class NodeController {
       instance: { nodeName: nodeOptions.name, identity: nodeOptions.instance.identity, startId: random.uuid() },
       standby: nodeOptions.instance.standby ?? false,
       durationSeconds: nodeOptions.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
+      spreads: options.isOneOfMany,
       onWatching: options.onWatching,
       onRecovered: () => this.#onApiServerRecovered(),
     });

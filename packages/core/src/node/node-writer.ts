@@ -23,6 +23,9 @@ const requestTimeoutMs = 10_000;
 /** Maximum number of attempts of one write after conflicts. Source: kubernetes v1.36.3 kubelet nodeStatusUpdateRetry. */
 const maxTries = 5;
 
+/** The node's heartbeats are as urgent as its Lease, and must not wait for requests of pods. */
+const pool = "lease";
+
 export interface NodeWriterOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
@@ -78,7 +81,7 @@ export class NodeWriter {
       const restrictedLabels = this.#restrictedLabels;
       try {
         const node = planNode(wanted, { nowMs: clock.now(), restrictedLabels });
-        const created = await this.#request("create", signal, (inner) => client.create(resources.nodes, node, { signal: inner }));
+        const created = await this.#request("create", signal, (inner) => client.create(resources.nodes, node, { signal: inner, pool }));
         this.#keepTaints = false;
         this.#wrote(wanted, created, true);
         return created;
@@ -164,13 +167,13 @@ export class NodeWriter {
     const { client, metrics, nodeName } = this.#options;
     metrics.count("vk_node_patches_total", { subresource: subresource ?? "" });
     return this.#request("patch", signal, (inner) =>
-      client.patch(resources.nodes, { name: nodeName }, patch, { signal: inner, subresource }),
+      client.patch(resources.nodes, { name: nodeName }, patch, { signal: inner, subresource, pool }),
     );
   }
 
   #get(signal: AbortSignal): Promise<RegisteredNode> {
     const { client, nodeName } = this.#options;
-    return this.#request("get", signal, (inner) => client.get(resources.nodes, { name: nodeName }, { signal: inner }));
+    return this.#request("get", signal, (inner) => client.get(resources.nodes, { name: nodeName }, { signal: inner, pool }));
   }
 
   #request(verb: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<RegisteredNode>): Promise<RegisteredNode> {

@@ -265,6 +265,7 @@ export class VirtualNode {
       nodeOptions,
       recorder,
       watch: cluster.node,
+      isOneOfMany: shared !== undefined,
       // Whoever waits for another instance to go starts nothing meanwhile.
       onWatching: () => place[Symbol.dispose](),
     });

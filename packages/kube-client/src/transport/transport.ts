@@ -1,6 +1,6 @@
 /**
  * The connections that a request may use. `long` ones (watches, followed logs) never starve `short` ones, and the
- * lease has its own. `quiet` ones are watches of single objects: there may be very many with little traffic
+ * heartbeats of nodes (`lease`) have their own. `quiet` ones are watches of single objects: there may be very many with little traffic
  * each, so they share few connections.
  */
 export type TransportPool = "short" | "long" | "quiet" | "lease";
