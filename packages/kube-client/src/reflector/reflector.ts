@@ -1,7 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { isDeepStrictEqual } from "node:util";
-import type { KubeClient, ListQuery } from "../rest/client.ts";
+import type { KubeClient, ListQuery, WatchEvent } from "../rest/client.ts";
 import { pageSize } from "../rest/list-all.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { ServerHistory } from "./server-history.ts";
@@ -181,7 +181,7 @@ export class Reflector<T extends KubernetesObject> implements ObjectWatch<T> {
     using _restored = history?.onRestored(() => this.#listAnew());
     try {
       for (let state = initialReflectorState; !signal.aborted;) {
-        const input = await this.#perform(state.phase, signal);
+        const input = this.#readArrived(state.phase) ?? (await this.#perform(state.phase, signal));
         const result = step(state, input, { nowMs: clock.monotonic(), random });
         this.#observe(state.phase, input, result.state.phase);
         for (const effect of result.effects) this.#apply(effect);
@@ -270,6 +270,21 @@ export class Reflector<T extends KubernetesObject> implements ObjectWatch<T> {
     const event = await this.#connection?.next();
     if (!event) return { kind: "ended", openMs: this.#connection?.openMs ?? 0 };
     this.#heard();
+    return this.#received(event);
+  }
+
+  /** Returns an event that has already arrived, because waiting for each of many costs more than most of them do. */
+  #readArrived({ kind }: ReflectorPhase): ReflectorInput<T> | undefined {
+    if ((kind !== "watching" && kind !== "streaming") || this.#isOutdated) return undefined;
+    try {
+      const event = this.#connection?.arrived();
+      return event && this.#received(event);
+    } catch (error) {
+      return { kind: "failed", failure: failureOf(error) };
+    }
+  }
+
+  #received(event: WatchEvent<T>): ReflectorInput<T> {
     if (event.type === "ADDED" || event.type === "MODIFIED") this.#preparation.prepare(event.object, true);
     else if (event.type === "DELETED") this.#preparation.prepare(event.object, false);
     return { kind: "event", event };

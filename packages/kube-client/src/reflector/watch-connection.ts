@@ -3,6 +3,7 @@ import { DeadlineExceededError } from "@virtual-kubelet/errdefs";
 import type { KubeClient, WatchEvent, WatchQuery } from "../rest/client.ts";
 import type { KubernetesObject } from "../rest/objects.ts";
 import type { Resource } from "../rest/resources.ts";
+import { hasArrived } from "../rest/watch-events.ts";
 import type { TransportPool } from "../transport/transport.ts";
 
 /** Time beyond the requested duration of a watch after which the connection counts as dead. Source: kube-rs `watcher.rs`. */
@@ -82,6 +83,11 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
     const result = await this.#events?.next();
     this.#heardMs = this.#options.clock.monotonic();
     return result === undefined || result.done ? undefined : result.value;
+  }
+
+  /** Returns an event that has already arrived; `undefined` if the next one has to be waited for. @throws as {@link next} rejects */
+  arrived(): WatchEvent<T> | undefined {
+    return this.#events && hasArrived(this.#events) ? this.#events.arrived() : undefined;
   }
 
   /** Closes the connection, if it still is open. */

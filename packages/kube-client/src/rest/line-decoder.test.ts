@@ -24,12 +24,12 @@ describe("decodeLines", () => {
   test("hands out the lines before one that is not UTF-8, and then throws", async () => {
     const lines: string[] = [];
     const read = async (): Promise<void> => {
-      for await (const line of decodeLines(cut(Buffer.concat([Buffer.from("one\n"), Buffer.from([0xc3, 0x28, 0x0a])]), [3])))
-        lines.push(line);
+      for await (const batch of decodeLines(cut(Buffer.concat([Buffer.from("one\ntwo\n"), Buffer.from([0xc3, 0x28, 0x0a])]), [2, 20])))
+        lines.push(...batch);
     };
 
     await expect(read()).rejects.toThrow(new DecodeError("a line is not UTF-8"));
-    expect(lines).toEqual(["one"]);
+    expect(lines).toEqual(["one", "two"]);
   });
 
   test("refuses a line over the limit before it has arrived whole", async () => {
@@ -49,6 +49,13 @@ describe("decodeLines", () => {
     await expect(collect(decodeLines(cut(Buffer.from(`${longest}x\n`), [2 ** 24])))).rejects.toThrow("a line is longer than 8388608 bytes");
   });
 
+  test("hands out together the lines that arrive together", async () => {
+    const batches: string[][] = [];
+    for await (const lines of decodeLines(cut(Buffer.from("a\nb\n\nc\n\nd\nee"), [7, 2, 3]))) batches.push(lines);
+
+    expect(batches).toEqual([["a", "b", "c"], ["d"], ["ee"]]);
+  });
+
   test("counts each line for itself", async () => {
     const lines = ["x".repeat(90), "y".repeat(90)];
 
@@ -65,8 +72,8 @@ describe("decodeLines", () => {
       }
     }
 
-    for await (const line of decodeLines(source())) {
-      expect(line).toBe("line");
+    for await (const lines of decodeLines(source())) {
+      expect(lines).toEqual(["line"]);
       break;
     }
 
@@ -82,8 +89,8 @@ async function* cut(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator
   }
 }
 
-async function collect(lines: AsyncIterable<string>): Promise<string[]> {
+async function collect(batches: AsyncIterable<readonly string[]>): Promise<string[]> {
   const all: string[] = [];
-  for await (const line of lines) all.push(line);
+  for await (const lines of batches) all.push(...lines);
   return all;
 }

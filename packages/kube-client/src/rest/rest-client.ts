@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { apiError } from "../errors/api-error.ts";
-import { checkDeleted, checkedEvent, checkedList, checkedObject, type SelectionExpectation } from "./checked-answer.ts";
+import { checkDeleted, checkedEvent, checkedList, checkedObject } from "./checked-answer.ts";
 import type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
 import { DecodeError } from "../errors/decode-error.ts";
 import { decodeLines } from "./line-decoder.ts";
@@ -11,6 +11,7 @@ import type { KubernetesObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../transport/transport.ts";
 import { listQueryString, resourcePath } from "./url.ts";
+import { watchEvents } from "./watch-events.ts";
 
 /** Options of {@link createKubeClient}. */
 export interface KubeClientOptions {
@@ -122,7 +123,8 @@ class RestClient implements KubeClient {
     const response = await this.#send(call, { pool: "long", ...options });
     const read = options.managedFields === "drop" ? readPruned : tryJson;
     const metadataOnly = options.answer === "metadata";
-    return watchEvents(response.body, read, { resource, operation, namespace: query.namespace, metadataOnly });
+    const expectation = { resource, operation, namespace: query.namespace, metadataOnly };
+    return watchEvents(decodeLines(response.body), (line) => checkedEvent(read(line), line.length, expectation));
   }
 
   async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
@@ -207,14 +209,6 @@ function named(resource: Resource<object>, object: KubernetesObject): string {
   const name = object.metadata?.name;
   if (name === undefined) throw new InvalidInputError(`write ${resource.plural}: metadata.name is missing`);
   return name;
-}
-
-async function* watchEvents<T extends KubernetesObject>(
-  body: AsyncIterable<Uint8Array>,
-  read: (line: string) => unknown,
-  expectation: SelectionExpectation<T>,
-): AsyncGenerator<WatchEvent<T>, void> {
-  for await (const line of decodeLines(body)) yield checkedEvent(read(line), line.length, expectation);
 }
 
 function readPruned(line: string): unknown {

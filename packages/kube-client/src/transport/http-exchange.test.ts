@@ -32,8 +32,19 @@ test("a reader that falls behind stops the connection, and has it read on when i
   handler().onResponseData(controller, chunk(60_000));
   expect(controller.pause).toHaveBeenCalledOnce();
   const reader = body[Symbol.asyncIterator]();
-  expect((await reader.next()).value?.byteLength).toBe(60_000);
+  expect((await reader.next()).value?.byteLength).toBe(120_000);
   expect(controller.resume).toHaveBeenCalledOnce();
+});
+
+test("what arrives together is read together", async () => {
+  const { controller, handler, send } = scripted();
+  const answer = send();
+  handler().onRequestStart(controller, {});
+  handler().onResponseStart(controller, 200, {});
+  for (const text of ["one ", "two ", "three"]) handler().onResponseData(controller, Buffer.from(text));
+  const reader = (await answer).body[Symbol.asyncIterator]();
+
+  expect(String((await reader.next()).value)).toBe("one two three");
 });
 
 test("what has arrived is read to its end, whenever that comes", async () => {

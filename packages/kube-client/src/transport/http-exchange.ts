@@ -100,10 +100,9 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
 
   async next(): Promise<IteratorResult<Uint8Array, void>> {
     if (this.#state === "failed") throw this.#error;
-    const value = this.#waiting.shift();
+    const value = this.#takeWaiting();
     if (value) {
-      this.#waitingBytes -= value.byteLength;
-      if (this.#controller?.paused && this.#waitingBytes <= maxWaitingBytes) this.#controller.resume();
+      if (this.#controller?.paused) this.#controller.resume();
       return { done: false, value };
     }
     if (this.#state === "ended") return end;
@@ -133,6 +132,15 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
       // Unread chunks are dropped, because the connection is gone.
       this.#signal.throwIfAborted();
     }
+  }
+
+  /** Returns all buffered bytes at once: a server sends each event of a watch as a chunk, and waiting for each costs more than the copy. */
+  #takeWaiting(): Uint8Array | undefined {
+    const [first] = this.#waiting;
+    const value = this.#waiting.length > 1 ? Buffer.concat(this.#waiting, this.#waitingBytes) : first;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    return value;
   }
 
   #breakOff(reason: unknown): void {
