@@ -34,6 +34,19 @@ test("what is left is the same, whatever the object holds", () => {
   );
 });
 
+test.for([
+  ["fields of an API server", [{ manager: "kubectl", fieldsV1: { "f:metadata": { 'k:{"name":"a"}': {} } } }]],
+  ["none", []],
+  ["a bracket in a text", [{ manager: "a]", fieldsV1: {} }]],
+  ["a text that looks like the end", [{ manager: ']},"spec":{"a', fieldsV1: {} }]],
+  ["a text that ends like the end", ["b]},", "spec"]],
+  ["a list in a list", [{ fieldsV1: { a: [{ b: [] }], spec: {} } }]],
+  ["a text that ends with a backslash", [{ manager: "a\\" }, { manager: '\\"]' }]],
+] as const)("%s is taken out as a whole", ([, managedFields]) => {
+  const json = JSON.stringify({ kind: "Pod", metadata: { name: "web", managedFields }, spec: { containers: [] } });
+  expect(withoutManagedFields(json)).toBe('{"kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[]}}');
+});
+
 describe("nothing is taken out of", () => {
   test.for([
     ["an object that has none", { metadata: { name: "web" }, spec: {} }],

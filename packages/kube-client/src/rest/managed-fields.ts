@@ -19,8 +19,31 @@ export function withoutManagedFields(json: string): string {
   // The first one of that name must be directly in the metadata.
   const before = scan(json, metadata, start);
   if (before.depth !== 0) return json;
-  const array = scan(json, start + fieldsKey.length, json.length);
-  return array.depth === -1 ? json.slice(0, start) + json.slice(array.end) : json;
+  const from = start + fieldsKey.length;
+  const end = endOfFlatArray(json, from) ?? endOfArray(json, from);
+  return end === undefined ? json : json.slice(0, start) + json.slice(end);
+}
+
+/**
+ * Returns where the array whose inside begins there ends, if that is certain without reading all of it, as with an API server, whose managed
+ * fields hold no arrays; otherwise `undefined`.
+ */
+function endOfFlatArray(json: string, from: number): number | undefined {
+  const end = json.indexOf("]", from) + 1;
+  if (end === 0) return undefined;
+  const inner = json.indexOf("[", from);
+  if (inner >= 0 && inner < end) return undefined;
+  // In a string, a quote is escaped or the string's end, after which no field's name begins.
+  return json.startsWith('},"', end) && isLetter(json.charCodeAt(end + 3)) ? end : undefined;
+}
+
+function endOfArray(json: string, from: number): number | undefined {
+  const { end, depth } = scan(json, from, json.length);
+  return depth === -1 ? end : undefined;
+}
+
+function isLetter(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a;
 }
 
 /**
@@ -41,7 +64,13 @@ function scan(json: string, from: number, limit: number): { readonly end: number
 
 /** Returns the index of the closing quote of the string that begins there. */
 function endOfString(json: string, from: number): number {
-  let at = from + 1;
-  for (let code = json.charCodeAt(at); code !== quote && at < json.length; code = json.charCodeAt(at)) at += code === backslash ? 2 : 1;
-  return at;
+  let at = json.indexOf('"', from + 1);
+  while (at >= 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1);
+  return at < 0 ? json.length : at;
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let backslashes = 0;
+  while (json.charCodeAt(at - 1 - backslashes) === backslash) backslashes++;
+  return backslashes % 2 === 1;
 }
