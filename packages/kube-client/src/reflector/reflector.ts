@@ -179,8 +179,12 @@ export class Reflector<T extends KubernetesObject> implements ObjectWatch<T> {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, history } = this.#options;
     using _restored = history?.onRestored(() => this.#listAnew());
+    // A signal that is composed of others looks at all of them each time it is asked.
+    let isAborted = signal.aborted;
+    const onAbort = (): void => void (isAborted = true);
+    signal.addEventListener("abort", onAbort, { once: true });
     try {
-      for (let state = initialReflectorState; !signal.aborted;) {
+      for (let state = initialReflectorState; !isAborted;) {
         const input = this.#readArrived(state.phase) ?? (await this.#perform(state.phase, signal));
         const result = step(state, input, { nowMs: clock.monotonic(), random });
         this.#observe(state.phase, input, result.state.phase);
@@ -194,6 +198,7 @@ export class Reflector<T extends KubernetesObject> implements ObjectWatch<T> {
       this.#synced.reject(error);
       if (!signal.aborted) throw error;
     } finally {
+      signal.removeEventListener("abort", onAbort);
       this.#close();
     }
   }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { addAbortCallback, removeAbortCallback } from "./abort-callbacks.ts";
 
 /** Maximum number of buffered bytes of an answer; beyond it the connection is not read. */
 const maxWaitingBytes = 64 * 1024;
@@ -54,7 +55,7 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
-    signal.addEventListener("abort", this.#onAbort, { once: true });
+    addAbortCallback(signal, this.#onAbort);
   }
 
   get answer(): Promise<HttpAnswer> {
@@ -159,6 +160,6 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
 
   #settle(state: "ended" | "failed"): void {
     this.#state = state;
-    this.#signal.removeEventListener("abort", this.#onAbort);
+    removeAbortCallback(this.#signal, this.#onAbort);
   }
 }

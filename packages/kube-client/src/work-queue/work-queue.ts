@@ -144,6 +144,8 @@ export class WorkQueue {
   #starts = 0;
   #turnEnd: Disposable | undefined;
   #run: WorkQueueRun | undefined;
+  /** Whether the run's signal has aborted. A signal that is composed of others looks at all of them each time it is asked. */
+  #isStopping = false;
   #drained: (() => void) | undefined;
 
   constructor(options: WorkQueueOptions) {
@@ -261,8 +263,9 @@ export class WorkQueue {
     if (this.#run) throw new Error(`work queue ${this.#labels["name"]}: it is already being run`);
     if (run.signal.aborted) return;
     this.#run = run;
+    this.#isStopping = false;
     using _samples = this.#sample();
-    const aborted = new Promise<void>((resolve) => run.signal.addEventListener("abort", () => resolve(), { once: true }));
+    const aborted = new Promise<void>((resolve) => run.signal.addEventListener("abort", () => resolve(this.#stop()), { once: true }));
     this.#startSoon();
     this.#arm();
     await aborted;
@@ -274,6 +277,10 @@ export class WorkQueue {
     if (this.#working > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
     this.#drained = undefined;
     this.#run = undefined;
+  }
+
+  #stop(): void {
+    this.#isStopping = true;
   }
 
   /** The queue's length, and the duration of the work in progress, because work that hangs is missing from the histogram of durations. */
@@ -333,7 +340,7 @@ export class WorkQueue {
   /** Keeps one timer, for the key that is due first. It may fire early if that key was removed. */
   #arm(): void {
     const first = this.#delayed.peek();
-    if (!first || !this.#run || this.#run.signal.aborted) return;
+    if (!first || !this.#run || this.#isStopping) return;
     if (this.#timer && this.#timer.dueMs <= first.dueMs) return;
     this.#timer?.handle[Symbol.dispose]();
     // Timers truncate fractions; without rounding up the timer would fire before a key is due.
@@ -398,7 +405,7 @@ export class WorkQueue {
   #startWork(): void {
     const run = this.#run;
     if (!run) return;
-    while (this.#working < run.concurrency && !this.#turnEnd && !run.signal.aborted) {
+    while (this.#working < run.concurrency && !this.#turnEnd && !this.#isStopping) {
       const entry = this.#takeReady();
       if (!entry) return;
       if (++this.#starts >= (run.startsPerTurn ?? Infinity)) this.#endTurn();
@@ -443,7 +450,7 @@ export class WorkQueue {
       entry.failures = 0;
       entry.notBeforeMs = 0;
       if (outcome.result?.requeueAfterMs !== undefined) this.addAfter(entry.key, outcome.result.requeueAfterMs);
-    } else if (run.signal.aborted) {
+    } else if (this.#isStopping) {
       // The run was aborted, not refused: a later run processes the key.
       entry.dirty = true;
     } else {
