@@ -1,3 +1,5 @@
+import { LabelledCells } from "./labelled-cells.ts";
+
 /** Observations with the same labels. */
 interface Cell {
   readonly labels: Readonly<Record<string, string>>;
@@ -22,32 +24,33 @@ const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
  */
 export class HistogramCells {
   readonly #name: string;
-  readonly #labelNames: readonly string[];
   readonly #bounds: readonly number[];
-  readonly #cells = new Map<string, Cell>();
-  /** Cell of the last observation, because callers often pass the same labels object again. */
-  #last: { readonly given: Readonly<Record<string, string>>; readonly cell: Cell } | undefined;
+  readonly #cells: LabelledCells<Cell>;
 
   /** @param bounds - upper bounds of the buckets, ascending; default: Prometheus's own */
   constructor(name: string, labelNames: readonly string[], bounds: readonly number[] = defaultBuckets) {
     this.#name = name;
-    this.#labelNames = labelNames;
     this.#bounds = bounds;
+    this.#cells = new LabelledCells(name, labelNames, (labels) => ({
+      labels,
+      counts: Array(bounds.length + 1).fill(0) as number[],
+      sum: 0,
+    }));
   }
 
   /** @throws TypeError if the label names differ from those of the first observation, or the value is not a number */
   observe(labels: Readonly<Record<string, string>>, value: number): void {
     if (!Number.isFinite(value)) throw new TypeError(`${this.#name}: ${value} is not a valid observation`);
-    const cell = this.#cell(labels);
-    const bucket = this.#bounds.findIndex((bound) => value <= bound);
-    const index = bucket < 0 ? this.#bounds.length : bucket;
+    const cell = this.#cells.at(labels);
+    let index = 0;
+    while (value > (this.#bounds[index] ?? Infinity)) index++;
     cell.counts[index] = (cell.counts[index] ?? 0) + 1;
     cell.sum += value;
   }
 
   /** All samples: for each set of labels the cumulative buckets, the sum and the count. */
   lines(): HistogramLine[] {
-    return [...this.#cells.values()].flatMap(({ labels, counts, sum }) => {
+    return this.#cells.all.flatMap(({ labels, counts, sum }) => {
       let count = 0;
       const buckets = [...this.#bounds, "+Inf"].map((le, index) => {
         count += counts[index] ?? 0;
@@ -59,22 +62,5 @@ export class HistogramCells {
         { metricName: `${this.#name}_count`, labels, value: count },
       ];
     });
-  }
-
-  #cell(given: Readonly<Record<string, string>>): Cell {
-    if (this.#last?.given === given) return this.#last.cell;
-    const key = this.#keyOf(given);
-    let cell = this.#cells.get(key);
-    if (!cell) {
-      cell = { labels: { ...given }, counts: [...this.#bounds, Infinity].map(() => 0), sum: 0 };
-      this.#cells.set(key, cell);
-    }
-    this.#last = { given, cell };
-    return cell;
-  }
-
-  #keyOf(labels: Readonly<Record<string, string>>): string {
-    for (const name in labels) if (!this.#labelNames.includes(name)) throw new TypeError(`${this.#name}: there is no label ${name}`);
-    return this.#labelNames.map((name) => labels[name] ?? "").join("\0");
   }
 }

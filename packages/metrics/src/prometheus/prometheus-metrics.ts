@@ -1,5 +1,6 @@
 import type { MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Metric } from "./prom-client.ts";
+import { CounterCells } from "./counter-cells.ts";
 import { HistogramCells } from "./histogram-cells.ts";
 import { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 
@@ -9,7 +10,10 @@ export interface PrometheusMetricsOptions {
   readonly process?: boolean | undefined;
 }
 
-type Collector = Counter | Gauge | HistogramCells;
+type Collector = CounterCells | Gauge | HistogramCells;
+
+/** One object, because a look-up that gets the object of the one before is cheaper. */
+const noLabels: MetricLabels = {};
 
 interface MetricHead {
   readonly name: string;
@@ -46,22 +50,31 @@ export class PrometheusMetrics implements Metrics, Disposable {
       if (type === "counter" && labels.length === 0) this.count(name, {}, 0);
   }
 
-  count(name: string, labels: MetricLabels = {}, value = 1): void {
-    this.#update(name, "counter", labels, (collector) => {
-      if (collector instanceof Counter) collector.inc(labels, value);
-    });
+  count(name: string, labels: MetricLabels = noLabels, value = 1): void {
+    try {
+      const collector = this.#collector(name, "counter", labels);
+      if (collector instanceof CounterCells) collector.add(labels, value);
+    } catch {
+      this.#dropped.inc({ name });
+    }
   }
 
-  gauge(name: string, value: number, labels: MetricLabels = {}): void {
-    this.#update(name, "gauge", labels, (collector) => {
+  gauge(name: string, value: number, labels: MetricLabels = noLabels): void {
+    try {
+      const collector = this.#collector(name, "gauge", labels);
       if (collector instanceof Gauge) collector.set(labels, value);
-    });
+    } catch {
+      this.#dropped.inc({ name });
+    }
   }
 
-  observe(name: string, value: number, labels: MetricLabels = {}): void {
-    this.#update(name, "histogram", labels, (collector) => {
+  observe(name: string, value: number, labels: MetricLabels = noLabels): void {
+    try {
+      const collector = this.#collector(name, "histogram", labels);
       if (collector instanceof HistogramCells) collector.observe(labels, value);
-    });
+    } catch {
+      this.#dropped.inc({ name });
+    }
   }
 
   sampled(name: string, read: () => number, labels: MetricLabels = {}): Disposable {
@@ -99,17 +112,13 @@ export class PrometheusMetrics implements Metrics, Disposable {
     return samples;
   }
 
-  #update(name: string, type: MetricDefinition["type"], labels: MetricLabels, change: (collector: Collector) => void): void {
-    try {
-      let collector = this.#collectors.get(name);
-      if (!collector) {
-        collector = this.#create(name, type, Object.keys(labels));
-        this.#collectors.set(name, collector);
-      }
-      change(collector);
-    } catch {
-      this.#dropped.inc({ name });
+  #collector(name: string, type: MetricDefinition["type"], labels: MetricLabels): Collector {
+    let collector = this.#collectors.get(name);
+    if (!collector) {
+      collector = this.#create(name, type, Object.keys(labels));
+      this.#collectors.set(name, collector);
     }
+    return collector;
   }
 
   #create(name: string, type: MetricDefinition["type"], labelNames: readonly string[]): Collector {
@@ -117,7 +126,7 @@ export class PrometheusMetrics implements Metrics, Disposable {
     const buckets = metricCatalogue[name]?.buckets;
     switch (type) {
       case "counter":
-        return new Counter(options);
+        return this.#createCounter(options);
       case "gauge":
         return new Gauge(options);
       case "histogram":
@@ -127,14 +136,26 @@ export class PrometheusMetrics implements Metrics, Disposable {
     }
   }
 
-  #createHistogram({ name, help, labelNames }: MetricHead, buckets: readonly number[] | undefined): HistogramCells {
-    // Rejects invalid names of the metric and its labels: one invalid line would make Prometheus reject the whole scrape.
-    void new Histogram({ name, help, labelNames, registers: [] });
-    const cells = new HistogramCells(name, labelNames, buckets);
-    // The registry calls nothing but this.
-    const metric = { name, help, type: "histogram", get: async () => ({ name, help, type: "histogram", values: cells.lines() }) };
-    this.#registry.registerMetric(metric as unknown as Metric);
+  // A collector of prom-client that is registered nowhere rejects invalid names: one invalid line would make Prometheus reject the whole scrape.
+
+  #createCounter(head: MetricHead): CounterCells {
+    void new Counter({ ...head, registers: [] });
+    const cells = new CounterCells(head.name, head.labelNames);
+    this.#register(head, "counter", cells);
     return cells;
+  }
+
+  #createHistogram(head: MetricHead, buckets: readonly number[] | undefined): HistogramCells {
+    void new Histogram({ ...head, registers: [] });
+    const cells = new HistogramCells(head.name, head.labelNames, buckets);
+    this.#register(head, "histogram", cells);
+    return cells;
+  }
+
+  #register({ name, help }: MetricHead, type: MetricDefinition["type"], cells: { lines(): readonly object[] }): void {
+    // The registry calls nothing but this.
+    const metric = { name, help, type, get: async () => ({ name, help, type, values: cells.lines() }) };
+    this.#registry.registerMetric(metric as unknown as Metric);
   }
 
   #describe(name: string, labelNames: readonly string[]): MetricHead {
