@@ -78,10 +78,11 @@ async function contentOf(loaded: LoadedSettings): Promise<Omit<Parameters<typeof
   const { settings, merged, nameOf } = loaded;
   const providerFiles = new Map<number, ProviderFile>();
   for (const [index, { providerConfigFile: shown }] of settings.nodes.entries()) {
-    if (shown === undefined) continue;
+    const entry = loaded.entryOf(index).index;
+    if (shown === undefined || providerFiles.has(entry)) continue;
     const path = ["nodes", index, "providerConfigFile"];
     const file = { path: loaded.resolvePath(path, shown), shown, setting: nameOf(path) };
-    providerFiles.set(index, { suffix: extname(shown), text: await readText(file) });
+    providerFiles.set(entry, { suffix: extname(shown), text: await readText(file) });
   }
   return { settings, config: merged.value, providerFiles, nameOf };
 }

@@ -22,7 +22,7 @@ import { createProgramLogger } from "../logging/program-logger.ts";
 import { lockNode, type NodeLockOptions } from "../nodes/node-lock.ts";
 import type { LiveNode } from "../nodes/live-nodes.ts";
 import { openNodes } from "../nodes/open-nodes.ts";
-import { planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
+import { firstOfEachEntry, planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
 import { ConfigError } from "../program-error.ts";
 import { runNodes } from "../nodes/run-nodes.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
@@ -99,7 +99,8 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   });
   const source = { program, nodes: live.all, now: () => clock.now() };
   const nodeNames = planned.map(({ options }) => options.name);
-  await using _debug = await untilAborted(openDebug({ source, nodeNames, loaded, context, logger }), signal);
+  const socketOwners = firstOfEachEntry(planned).map(({ options }) => options.name);
+  await using _debug = await untilAborted(openDebug({ source, nodeNames: socketOwners, loaded, context, logger }), signal);
   const onWait = (holder: string | undefined): void => void (waitsFor = holder);
   await using _locks = await untilAborted(lockNodes(planned, loaded, { context, logger, onWait }), signal);
   const renderAll = async (): Promise<string> =>
@@ -123,7 +124,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   });
 }
 
-/** Locks all nodes against a second program on this host, or none of them. */
+/** Locks all nodes against a second program on this host, or none of them. Nodes of one entry have one lock. */
 async function lockNodes(
   planned: readonly PlannedNode[],
   loaded: LoadedSettings,
@@ -132,7 +133,7 @@ async function lockNodes(
   const { clock, pid, signal } = context;
   const { standby } = loaded.settings.instance;
   await using locks = new AsyncDisposableStack();
-  for (const { options } of planned) {
+  for (const { options } of firstOfEachEntry(planned)) {
     const { directory } = certDirectoryOf(options.name, loaded, context);
     locks.use(await lockNode({ nodeName: options.name, directory, pid, standby, clock, signal, ...parts }));
   }

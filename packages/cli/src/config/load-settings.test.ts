@@ -278,6 +278,26 @@ test.for<[string, Given, string]>([
     'vk.yaml: nodes[1].name: "a": expected a unique name among the nodes',
   ],
   [
+    "an entry that stands for the node of another one",
+    { file: `${head}nodes: [{ name: sim, count: 10, provider: mock }, { name: sim-3, provider: mock }]` },
+    'vk.yaml: nodes[1].name: "sim-3": expected a unique name among the nodes',
+  ],
+  [
+    "a count whose names are taken",
+    { file: `${head}nodes: [{ name: sim-3, provider: mock }, { name: sim, count: 10, provider: mock }]` },
+    'vk.yaml: nodes[1].name: "sim": expected a unique name among the nodes: the count makes it stand for sim-3, as nodes[0] does; choose another name, or a smaller count',
+  ],
+  [
+    "a name that is too long with its numbers",
+    { file: `${head}nodes: [{ name: ${"a".repeat(252)}, count: 10, provider: mock }]` },
+    "expected at most 251 characters, because the nodes' numbers follow",
+  ],
+  [
+    "a count of no nodes",
+    { file: `${head}nodes: [{ name: sim, count: 0, provider: mock }]` },
+    "vk.yaml: nodes[0].count: 0: expected a number >=1",
+  ],
+  [
     "two provider configurations",
     { file: `${head}nodes: [{ provider: mock, providerConfig: {}, providerConfigFile: x.json }]` },
     'vk.yaml: nodes[0].providerConfigFile: "x.json": expected either this or providerConfig, not both',
@@ -318,4 +338,19 @@ test.for<[name: string, env: Record<string, string>, warnings: string[]]>([
   ],
 ])("%s", async ([, env, warnings]) => {
   expect((await load({ env, words: ["--provider", "mock"] })).warnings).toEqual(warnings);
+});
+
+test("an entry with a count stands for that many nodes, whose settings are named by their entry", async () => {
+  const file = `${head}nodes:\n  - { name: a, provider: mock }\n  - { name: sim, count: 3, provider: mock, providerConfigFile: x.json }\n`;
+
+  const { settings, entryOf, nameOf } = await load({ file });
+
+  expect(settings.nodes.map(({ name }) => name)).toEqual(["a", "sim-0", "sim-1", "sim-2"]);
+  expect(settings.nodes.map(({ count }) => count)).toEqual([undefined, undefined, undefined, undefined]);
+  expect([0, 1, 3].map(entryOf)).toEqual([
+    { index: 0, name: "a" },
+    { index: 1, name: "sim" },
+    { index: 1, name: "sim" },
+  ]);
+  expect(nameOf(["nodes", 3, "providerConfigFile"])).toBe("vk.yaml: nodes[1].providerConfigFile");
 });

@@ -3,6 +3,7 @@ import type { Context } from "../context.ts";
 import { valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { ConfigError } from "../program-error.ts";
 import { mergeLayers, valueAt, type ConfigPath, type Merged, type Source } from "./layers.ts";
+import { expandNodes, type NodeEntry } from "./node-names.ts";
 import { describeProblems, nameBySource } from "./problems.ts";
 import { readConfigFile, type ConfigFile } from "./read-file.ts";
 import { configApiVersion, configJsonSchema, configKind, settingsSchema } from "./schema.ts";
@@ -16,7 +17,14 @@ export interface LoadedSettings {
   readonly merged: Merged;
   /** Warnings about deprecated and obsolete settings, one line each. */
   readonly warnings: readonly string[];
-  /** Name of a path for the user, by its source. */
+  /**
+   * Entry of {@link merged} that a node of {@link settings} comes from: an entry with a count stands for several nodes.
+   *
+   * @param node - index of the node in the settings
+   * @throws RangeError if there is no such node
+   */
+  entryOf(node: number): NodeEntry;
+  /** Name of a path in {@link settings} for the user, by its source. */
   nameOf(path: ConfigPath): string;
   /** Makes a path in a setting absolute: relative to the file if the file sets it, otherwise to the working directory. */
   resolvePath(path: ConfigPath, value: string): string;
@@ -35,12 +43,29 @@ export async function loadSettings(line: CommandLine, context: Context): Promise
       describeProblems(parsed.error.issues, { input: merged.value, jsonSchema: configJsonSchema(), nameOf }).join("\n"),
     );
   }
-  return { settings: parsed.data, merged, warnings: settingWarnings(line.flags, context.env, nodeCount), nameOf, resolvePath };
+  const { nodes, entries } = expandNodes(parsed.data.nodes);
+  const entryOf = (node: number): NodeEntry => {
+    const entry = entries[node];
+    if (!entry) throw new RangeError(`the settings have no node ${node}`);
+    return entry;
+  };
+  const inMerged = (path: ConfigPath): ConfigPath => {
+    const [list, index, ...rest] = path;
+    return list === "nodes" && typeof index === "number" ? [list, entryOf(index).index, ...rest] : path;
+  };
+  return {
+    settings: { ...parsed.data, nodes },
+    merged,
+    warnings: settingWarnings(line.flags, context.env, nodeCount),
+    entryOf,
+    nameOf: (path) => nameOf(inMerged(path)),
+    resolvePath: (path, value) => resolvePath(inMerged(path), value),
+  };
 }
 
 /** The merged layers before they are checked, for commands that need few of the settings. */
 export type UncheckedSettings = Pick<LoadedSettings, "merged" | "nameOf" | "resolvePath"> & {
-  /** Number of nodes in the configuration. */
+  /** Number of entries for nodes in the configuration. */
   readonly nodeCount: number;
 };
 

@@ -7,6 +7,7 @@ import { helpOf } from "../command-line/flags.ts";
 import { isDebugAddress, isHealthAddress, isNodeAddress } from "./addresses.ts";
 import { didYouMean } from "../command-line/nearest.ts";
 import { defaults } from "./defaults.ts";
+import { maxNodeCount, nameProblems } from "./node-names.ts";
 import { labelKeyError, labelValueError, subdomain } from "./label-rules.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
 
@@ -81,6 +82,13 @@ const nodeSchema = z
       .meta({ expected: "lower-case letters, digits, '-' and '.', at most 253 characters" })
       .default(defaults.nodeName)
       .describe(helpOf("nodes[].name")),
+    count: z
+      .int()
+      .min(1)
+      .max(maxNodeCount)
+      .optional()
+      .meta({ examples: [1000] })
+      .describe("number of nodes that this entry stands for: NAME-0, NAME-1 and so on; default: one node, NAME"),
     provider: z
       .string({ error: "expected a provider's name, such as mock" })
       .min(1, { error: "expected a provider's name, such as mock" })
@@ -390,11 +398,8 @@ const fileSchema = z.strictObject({
   nodes: z
     .array(nodeSchema)
     .min(1, { error: "expected at least one node" })
-    .superRefine((nodes, context) => {
-      for (const [index, { name }] of nodes.entries()) {
-        if (nodes.findIndex((other) => other.name === name) === index) continue;
-        context.addIssue({ code: "custom", path: [index, "name"], message: "expected a unique name among the nodes", input: name });
-      }
+    .superRefine((nodes, { addIssue }) => {
+      for (const { index, input, message } of nameProblems(nodes)) addIssue({ code: "custom", path: [index, "name"], message, input });
     })
     .describe("nodes that this program runs; a flag for a node applies to all of them"),
 });

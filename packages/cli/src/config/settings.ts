@@ -31,6 +31,8 @@ interface OrphanSettings {
 /** Settings of a node. Durations are text, such as `30s`. Absent fields have core's defaults. */
 export interface NodeSettings {
   readonly name: string;
+  /** Number of nodes that an entry of the file stands for; absent for one, and in {@link Settings.nodes}. */
+  readonly count?: number | undefined;
   readonly provider: string;
   /** The provider's configuration; mutually exclusive with {@link providerConfigFile}. */
   readonly providerConfig?: unknown;
@@ -116,5 +118,6 @@ export interface Settings {
   readonly instance: { readonly identity?: string | undefined; readonly standby: boolean };
   readonly startupTimeout: string;
   readonly shutdownTimeout: string;
+  /** One for each node: an entry with a count is expanded. */
   readonly nodes: readonly NodeSettings[];
 }

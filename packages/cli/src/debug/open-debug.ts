@@ -15,7 +15,7 @@ import { openStatusSocket } from "./status-socket.ts";
 
 export interface DebugOptions {
   readonly source: StatusSource;
-  /** Names of the nodes in the settings. */
+  /** Names of the nodes in whose folders the sockets are. */
   readonly nodeNames: readonly string[];
   readonly loaded: LoadedSettings;
   readonly context: Context;
@@ -23,7 +23,7 @@ export interface DebugOptions {
 }
 
 /**
- * Serves the program's state: on a Unix socket of each node, and on a page if the settings have an address for it. A socket that cannot be
+ * Serves the program's state: on a Unix socket of each entry for nodes, and on a page if the settings have an address for it. A socket that cannot be
  * created is a warning, because the nodes run without it.
  *
  * @throws ConfigError if the page's address cannot be bound

@@ -32,9 +32,9 @@ export function openNodes(
   const live = new LiveNodes();
   const shared = planned.length >= sharedFrom ? new SharedCluster(common) : undefined;
   const discovering: { readonly name: string; readonly nodes: DiscoveredNodes }[] = [];
-  const runnable = planned.map(({ setup, options, pods }) => {
+  const runnable = planned.map(({ configured, setup, options, pods }) => {
     const { name, kubeletPort: port, leaseDurationSeconds = defaultLeaseSeconds } = options;
-    const fields = { configured: name, port, leaseMs: leaseDurationSeconds * 1000 };
+    const fields = { configured, port, leaseMs: leaseDurationSeconds * 1000 };
     const own = { ...common, shared, provider: refusingDefinition({ setup, options }), providerConfig: setup.config, node: options, pods };
     if (!discoversNodes(setup)) {
       const node = new VirtualNode(own);

@@ -9,16 +9,30 @@ import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
 /** A node that is ready to be created. */
 export interface PlannedNode {
+  /** Name of the entry in the configuration that the node comes from; that of the node if the entry has no count. */
+  readonly configured: string;
   readonly setup: ProviderSetup;
   readonly options: ResolvedNodeOptions;
   readonly pods: PodOptions;
 }
 
+/** The first node of each entry in the configuration: its folder has the lock and the socket of all nodes of the entry. */
+export function firstOfEachEntry(planned: readonly PlannedNode[]): PlannedNode[] {
+  return [...Map.groupBy(planned, ({ configured }) => configured).values()].flatMap((nodes) => nodes.slice(0, 1));
+}
+
 /** Loads the providers of all nodes and checks their configuration. @throws ConfigError with one line for each problem */
 export async function planNodes(loaded: LoadedSettings, context: Context): Promise<PlannedNode[]> {
   const planned: PlannedNode[] = [];
-  for (const index of loaded.settings.nodes.keys()) planned.push(await planNode(loaded, index, context));
-  checkNames(planned);
+  // Nodes of one entry have one provider configuration.
+  const setups = new Map<number, ProviderSetup>();
+  for (const index of loaded.settings.nodes.keys()) {
+    const entry = loaded.entryOf(index).index;
+    const setup = setups.get(entry) ?? (await setUpProvider(loaded, index, context));
+    setups.set(entry, setup);
+    planned.push(planWith(setup, loaded, index, context));
+  }
+  checkNames(planned, [...setups.values()].filter(discoversNodes));
   return planned;
 }
 
@@ -27,9 +41,9 @@ export async function planNodes(loaded: LoadedSettings, context: Context): Promi
  *
  * @throws ConfigError if another node's name begins like that, so that two nodes could have one name
  */
-function checkNames(planned: readonly PlannedNode[]): void {
+function checkNames(planned: readonly PlannedNode[], discovering: readonly ProviderSetup[]): void {
   for (const { options, setup } of planned) {
-    if (!discoversNodes(setup)) continue;
+    if (!discovering.includes(setup)) continue;
     const other = planned.find((each) => each.options.name.startsWith(`${options.name}-`));
     if (!other) continue;
     throw new ConfigError(
@@ -45,15 +59,19 @@ function checkNames(planned: readonly PlannedNode[]): void {
  * @throws ConfigError with one line for each problem
  */
 export async function planNode(loaded: LoadedSettings, index: number, context: Context): Promise<PlannedNode> {
+  return planWith(await setUpProvider(loaded, index, context), loaded, index, context);
+}
+
+function planWith(setup: ProviderSetup, loaded: LoadedSettings, index: number, context: Context): PlannedNode {
   const { settings } = loaded;
   const node = settings.nodes[index];
   if (!node) throw new RangeError(`the settings have no node ${index}`);
   const { hostName } = context;
   const defaultAddress = defaultNodeAddress(settings.kubelet.address, context)?.address;
   const { virtualKubelet } = versionInfo();
-  const setup = await setUpProvider(loaded, index, context);
   const options = toNodeOptions(node, settings, { provider: setup.definition, hostName, defaultAddress });
   return {
+    configured: loaded.entryOf(index).name,
     setup,
     options: { ...options, kubeletVersionOf: (kubernetes) => kubeletVersionOf(kubernetes, virtualKubelet) },
     pods: toPodOptions(node),

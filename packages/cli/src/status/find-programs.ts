@@ -52,7 +52,13 @@ export async function searchOf(line: CommandLine, context: Context): Promise<Sea
   const chosen = textAt(["kubelet", "certDirectory"]);
   const certDirectory = chosen === undefined ? undefined : resolvePath(["kubelet", "certDirectory"], chosen);
   if (nodeNames.length > 0) {
-    const folders = nodeNames.map((nodeName) => ({ nodeName, directory: certDirectory ?? defaultCertDirectory(nodeName, context) }));
+    // The socket of an entry with a count is in the folder of its first node.
+    const socketOwners = Array.from({ length: nodeCount }, (_, index) => {
+      const name = textAt(["nodes", index, "name"]);
+      const isCounted = valueAt(merged.value, ["nodes", index, "count"]) !== undefined;
+      return name === undefined || !isCounted ? name : `${name}-0`;
+    }).filter((name) => name !== undefined);
+    const folders = socketOwners.map((nodeName) => ({ nodeName, directory: certDirectory ?? defaultCertDirectory(nodeName, context) }));
     return { nodeNames, folders, place: [...new Set(folders.map(({ directory }) => directory))].join(", ") };
   }
   if (certDirectory !== undefined) return { nodeNames, folders: [{ directory: certDirectory, nodeName: undefined }], place: certDirectory };
