@@ -107,7 +107,7 @@ export type { PodCounts, PodQuery } from "./inspection/pod-list.ts";
 
 // The node that runs a provider, and previews of both.
 export { releaseOf } from "./api-server/api-server-version.ts";
-export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
+export { groupLabel, instanceAnnotation, NodeHeldError, type Instance, type Observation } from "./node/instance.ts";
 export { reachableAddresses } from "./node/host-addresses.ts";
 export {
   providerTaint,
@@ -123,6 +123,8 @@ export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./p
 export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";
 export { DiscoveredNodes, type DiscoveredNodesOptions } from "./discovered-nodes/discovered-nodes.ts";
 export { SharedCluster, type SharedClusterOptions } from "./shared-cluster/shared-cluster.ts";
+export { IdentityHeldError } from "./node-pool/membership.ts";
+export { NodePool, type NodePoolOptions, type NodePoolState, type PoolNode } from "./node-pool/node-pool.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./virtual-node/node-access.ts";
 export type {
   ApiServerForPods,

@@ -7,6 +7,9 @@ export const instanceAnnotation = "virtual-kubelet.io/instance";
 /** Annotation of a node's Lease: a random id of each start, which distinguishes two copies of one instance. */
 export const startIdAnnotation = "virtual-kubelet.io/start-id";
 
+/** Label of a Lease: the group of instances that share the node. A member Lease of the group has it, too. */
+export const groupLabel = "virtual-kubelet.io/group";
+
 /** Namespace of the nodes' Leases. */
 export const leaseNamespace = "kube-node-lease";
 
@@ -77,7 +80,7 @@ export interface ClaimInput {
 export function decideClaim({ lease, instance, previous, nowMs, durationMs }: ClaimInput): Claim {
   if (!lease) return previous ? decideOnAbsent(previous, nowMs, durationMs) : { kind: "create" };
   if (holderOf(lease) === instance.identity) return { kind: "take" };
-  const renewal = `${lease.metadata?.uid} ${lease.spec?.renewTime}`;
+  const renewal = renewalOf(lease);
   if (previous && previous.renewal !== renewal) return { kind: "held", observation: { renewal, sinceMs: nowMs } };
   const observation = previous ?? { renewal, sinceMs: nowMs };
   const neededMs = lease.spec?.leaseDurationSeconds ? lease.spec.leaseDurationSeconds * 1000 : durationMs;
@@ -94,6 +97,11 @@ function decideOnAbsent(previous: Observation, nowMs: number, durationMs: number
   const observation = previous.renewal === undefined ? previous : { renewal: undefined, sinceMs: nowMs };
   const remainingMs = observation.sinceMs + durationMs / 2 - nowMs;
   return remainingMs <= 0 ? { kind: "create" } : { kind: "watch", observation, remainingMs };
+}
+
+/** Text that changes with every renewal of a Lease. */
+export function renewalOf({ metadata, spec }: DeepReadonly<Lease>): string {
+  return `${metadata?.uid} ${spec?.renewTime}`;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type Lease,
   type Logger,
   type Metrics,
+  type ObjectMeta,
   type OwnerReference,
   type ServerHistory,
 } from "@virtual-kubelet/kube-client";
@@ -61,6 +62,10 @@ export interface LeaseControllerOptions {
   readonly instance: Instance;
   /** Whether to wait until another instance has gone, instead of failing. */
   readonly standby: boolean;
+  /** Observation of the Lease that was made before the claim, on this process's monotonic clock. Default: none. */
+  readonly seen?: Observation | undefined;
+  /** Labels and annotations that the Lease has besides the controller's own. Default: none. */
+  readonly marks?: Pick<ObjectMeta, "labels" | "annotations"> | undefined;
   /** In seconds; the Lease is renewed every quarter of it. */
   readonly durationSeconds: number;
   /**
@@ -151,7 +156,7 @@ export class LeaseController {
    */
   async claim(signal: AbortSignal): Promise<void> {
     const { clock, logger, random } = this.#options;
-    let previous: Observation | undefined;
+    let previous = this.#options.seen;
     let seenMs = clock.monotonic();
     for (let failures = 0; ;) {
       let waitMs: number;
@@ -383,7 +388,7 @@ export class LeaseController {
   }
 
   #wanted(base: Lease | undefined, isClaim: boolean): Lease {
-    const { clock, durationSeconds, instance } = this.#options;
+    const { clock, durationSeconds, instance, marks } = this.#options;
     // The node life-cycle controller ignores a renewal that is not later than the previous one, whichever clock that came from.
     const aheadMs = Date.parse(base?.spec?.renewTime ?? "") - clock.now();
     const renewTime = microTime(clock.now() + (aheadMs > 0 && aheadMs < maxAheadMs ? aheadMs + 1 : 0));
@@ -395,7 +400,8 @@ export class LeaseController {
         ...metadata,
         namespace: leaseNamespace,
         name: instance.nodeName,
-        annotations: { ...metadata.annotations, [instanceAnnotation]: instance.identity, [startIdAnnotation]: instance.startId },
+        ...(marks?.labels && { labels: { ...metadata.labels, ...marks.labels } }),
+        annotations: { ...metadata.annotations, ...marks?.annotations, [instanceAnnotation]: instance.identity, [startIdAnnotation]: instance.startId },
         ownerReferences: this.#owners(metadata.ownerReferences ?? []),
       },
       spec: {

@@ -10,7 +10,7 @@ import {
   type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
-import { NodeHeldError } from "./instance.ts";
+import { groupLabel, NodeHeldError } from "./instance.ts";
 import { defaultLeaseDurationSeconds, LeaseController, type LeaseState } from "./lease-controller.ts";
 import { rememberedDescription } from "./node-description.ts";
 import { NodeDescriber } from "./node-describer.ts";
@@ -111,6 +111,8 @@ export class NodeController {
       ...common,
       instance: { nodeName: nodeOptions.name, identity: nodeOptions.instance.identity, startId: random.uuid() },
       standby: nodeOptions.instance.standby ?? false,
+      seen: nodeOptions.instance.seen,
+      marks: nodeOptions.instance.group === undefined ? undefined : { labels: { [groupLabel]: nodeOptions.instance.group } },
       durationSeconds: nodeOptions.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
       spreads: options.isOneOfMany,
       onWatching: options.onWatching,
@@ -185,7 +187,8 @@ export class NodeController {
    */
   async handOver(signal: AbortSignal): Promise<void> {
     const { logger, nodeOptions } = this.#options;
-    if (nodeOptions.instance.standby !== true || this.leaseAgeMs === undefined) return;
+    const { standby, group } = nodeOptions.instance;
+    if ((standby !== true && group === undefined) || this.leaseAgeMs === undefined) return;
     try {
       await this.#lease.handOver(signal);
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { DeepReadonly, KubeClient, Logger, Metrics, Node, Taint, Tracer } from "@virtual-kubelet/kube-client";
+import type { Observation } from "../node/instance.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import type { SharedCluster } from "../shared-cluster/shared-cluster.ts";
 
@@ -75,6 +76,13 @@ export interface InstanceOptions {
   readonly identity: string;
   /** Whether to wait until another instance has gone, instead of failing with {@link NodeHeldError}. Default: `false`. */
   readonly standby?: boolean | undefined;
+  /**
+   * Group of instances that share the node, a label's value. The node's Lease has it as a label, and is shortened at a graceful stop, so that
+   * another instance takes the node at once. Set by {@link NodePool}. Default: none.
+   */
+  readonly group?: string | undefined;
+  /** Observation of the node's Lease before the start, on this process's monotonic clock. Set by {@link NodePool}. Default: none. */
+  readonly seen?: Observation | undefined;
 }
 
 /** Options for pods. */

@@ -1,0 +1,166 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { noMetrics, resources, type DeepReadonly, type KubeClient, type Lease, type Logger } from "@virtual-kubelet/kube-client";
+import { createHash } from "node:crypto";
+import { groupLabel, leaseNamespace, NodeHeldError } from "../node/instance.ts";
+import { LeaseController } from "../node/lease-controller.ts";
+import type { LeaseWatch, SeenLease } from "./lease-watch.ts";
+
+/** Label of a member's Lease, which distinguishes it from those of nodes. */
+export const memberLabel = "virtual-kubelet.io/group-role";
+
+const memberRole = "member";
+
+/** Annotation of a member's Lease: the identity of the instance. */
+export const memberAnnotation = "virtual-kubelet.io/member";
+
+/** Number of Lease durations without renewal after which the Lease of a dead member is deleted. */
+const removedAfter = 60;
+
+/** Another copy of the program has the identity of this one in the group. */
+export class IdentityHeldError extends ConflictError {}
+
+export interface MembershipOptions {
+  readonly client: KubeClient;
+  readonly watch: LeaseWatch;
+  readonly group: string;
+  readonly identity: string;
+  /** In seconds; the Lease is renewed every quarter of it. */
+  readonly durationSeconds: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** The membership of this instance in a group, by a Lease of its own, and the other live members. */
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #lease: LeaseController;
+  readonly #name: string;
+  #isMember = false;
+
+  constructor(options: MembershipOptions) {
+    const { client, group, identity, durationSeconds, clock, random, logger } = options;
+    this.#options = options;
+    this.#name = memberLeaseName(group, identity);
+    const startId = random.uuid();
+    this.#lease = new LeaseController({
+      client,
+      // A second copy must not take the Lease as a restart of the first one does with a node, so each start is an instance of its own.
+      instance: { nodeName: this.#name, identity: `${identity}/${startId}`, startId },
+      standby: false,
+      marks: { labels: { [groupLabel]: group, [memberLabel]: memberRole }, annotations: { [memberAnnotation]: identity } },
+      durationSeconds,
+      clock,
+      random,
+      logger: logger.child({ lease: this.#name }),
+      metrics: noMetrics,
+    });
+  }
+
+  /** Whether this instance has joined. */
+  get isMember(): boolean {
+    return this.#isMember;
+  }
+
+  /** Sorted identities of the live members. This instance is one as soon as it has joined. */
+  get members(): readonly string[] {
+    const { watch, identity } = this.#options;
+    const live = new Set(this.#isMember ? [identity] : []);
+    for (const [, seen] of watch.list()) {
+      const member = memberOf(seen);
+      if (member !== undefined && this.#silentFor(seen) < 1) live.add(member);
+    }
+    return [...live].sort();
+  }
+
+  /**
+   * Joins the group, and waits for an API server that does not answer.
+   *
+   * @throws IdentityHeldError if another copy has the identity; `signal.reason` when aborted
+   */
+  async join(signal: AbortSignal): Promise<void> {
+    await this.#orIdentityError(this.#lease.claim(signal));
+    this.#isMember = true;
+  }
+
+  /**
+   * Stays a member until aborted, and removes the Leases of members that are long dead. Throws `signal.reason` then.
+   *
+   * @throws IdentityHeldError if another copy has taken the identity
+   */
+  async run(signal: AbortSignal): Promise<never> {
+    const end = new AbortController();
+    const inner = AbortSignal.any([signal, end.signal]);
+    try {
+      return await this.#orIdentityError(Promise.race([this.#lease.run(inner), this.#removeDead(inner)]));
+    } finally {
+      end.abort();
+    }
+  }
+
+  /** Leaves the group, so that the others take the nodes. To be called after {@link run}. A failure is logged. */
+  async leave(signal: AbortSignal): Promise<void> {
+    if (!this.#isMember) return;
+    this.#isMember = false;
+    try {
+      await this.#lease.release(signal);
+    } catch (error) {
+      this.#options.logger.warn({ err: messageOf(error) }, "cannot leave the group; the others take the nodes when its lease has expired");
+    }
+  }
+
+  /** Silence of a member as a multiple of its Lease's duration. */
+  #silentFor({ lease, observation }: SeenLease): number {
+    const { watch, durationSeconds } = this.#options;
+    const silentMs = (watch.heardMs ?? observation.sinceMs) - observation.sinceMs;
+    return silentMs / ((lease?.spec?.leaseDurationSeconds ?? durationSeconds) * 1000);
+  }
+
+  async #removeDead(signal: AbortSignal): Promise<never> {
+    const { watch, durationSeconds, clock } = this.#options;
+    for (;;) {
+      await clock.sleep(durationSeconds * 1000, signal);
+      for (const [name, seen] of [...watch.list()]) {
+        if (memberOf(seen) !== undefined && name !== this.#name && this.#silentFor(seen) > removedAfter) await this.#remove(seen, signal);
+      }
+    }
+  }
+
+  async #remove({ lease }: SeenLease, signal: AbortSignal): Promise<void> {
+    const { client, logger } = this.#options;
+    const { name = "", uid, resourceVersion } = lease?.metadata ?? {};
+    try {
+      await client.delete(resources.leases, { namespace: leaseNamespace, name }, { preconditions: { uid, resourceVersion } }, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isNotFound(error) && !isConflict(error))
+        logger.warn({ lease: name, err: messageOf(error) }, "cannot remove a dead member's lease");
+    }
+  }
+
+  async #orIdentityError<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof NodeHeldError)) throw error;
+      const { group, identity } = this.#options;
+      throw new IdentityHeldError(
+        `join group ${JSON.stringify(group)} as instance ${JSON.stringify(identity)}: another program with this identity is a member ` +
+          `(it renews lease ${leaseNamespace}/${this.#name}): stop that one, or give each instance an identity of its own`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+/** Name of a member's Lease. It is a hash, because identities can be any text. */
+export function memberLeaseName(group: string, identity: string): string {
+  return `virtual-kubelet-member-${createHash("sha256").update(`${group}\0${identity}`).digest("hex").slice(0, 32)}`;
+}
+
+/** Identity on a member's Lease; `undefined` for another Lease, and for one that was deleted. */
+function memberOf({ lease }: { readonly lease: DeepReadonly<Lease> | undefined }): string | undefined {
+  if (lease?.metadata?.labels?.[memberLabel] !== memberRole) return undefined;
+  return lease.metadata.annotations?.[memberAnnotation];
+}

@@ -1,0 +1,350 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { resources, silentLogger, type KubeClient, type Lease } from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import { instanceAnnotation, leaseNamespace } from "../node/instance.ts";
+import { kubernetesVersion } from "../node/node-object.ts";
+import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { ScriptedProvider } from "../test-support/scripted-provider.ts";
+import { VirtualNode } from "../virtual-node/virtual-node.ts";
+import { ownerOf } from "./assignment.ts";
+import { memberLeaseName } from "./membership.ts";
+import { NodePool } from "./node-pool.ts";
+
+const nodeNames = ["n-0", "n-1", "n-2", "n-3", "n-4", "n-5"];
+const leaseMs = 40_000;
+
+/** An instance of the program, on a connection that the test can cut. */
+class Instance {
+  readonly identity: string;
+  readonly pool: NodePool;
+  /** Names of the nodes that it serves now. */
+  readonly served = new Set<string>();
+  outcome: unknown = "running";
+  /** Whether its requests fail, in both directions. */
+  isCut = false;
+  readonly #abort = new AbortController();
+
+  constructor(group: Group, identity: string) {
+    this.identity = identity;
+    const client = this.#connection(group.client);
+    const common = { client, clock: group.clock, random: group.random, logger: silentLogger };
+    this.pool = new NodePool({
+      ...common,
+      group: "sim",
+      identity,
+      nodeNames,
+      newNode: (name, shared) =>
+        new VirtualNode({
+          ...common,
+          clusterId: "c",
+          provider: {
+            name: "scripted",
+            capabilities: {},
+            configSchema: { safeParse: (data) => ({ success: true, data }) },
+            create: (owner) => new ScriptedProvider(owner),
+          },
+          providerConfig: {},
+          node: {
+            name,
+            capacity: { cpu: "1", memory: "1Gi", pods: "10" },
+            address: "192.0.2.1",
+            kubeletVersion: kubernetesVersion,
+            instance: { identity, ...shared },
+          },
+        }),
+      onNode: (_node, name) => {
+        this.served.add(name);
+        return { [Symbol.dispose]: () => void this.served.delete(name) };
+      },
+    });
+    void this.pool.run(this.#abort.signal).then(
+      () => (this.outcome = "ended"),
+      (error: unknown) => (this.outcome = error),
+    );
+  }
+
+  /** As SIGTERM. */
+  stop(): void {
+    this.#abort.abort(new Error("received SIGTERM"));
+  }
+
+  get nodes(): string[] {
+    return [...this.served].sort();
+  }
+
+  #connection(client: FakeKubeClient): KubeClient {
+    const check = (): void => {
+      if (this.isCut) throw new UnavailableError("no route to host");
+    };
+    const verbs = ["get", "list", "create", "replace", "patch", "delete", "raw"] as const;
+    const bound = Object.fromEntries(
+      verbs.map((verb) => [
+        verb,
+        async (...args: never[]) => {
+          check();
+          return await (client[verb] as (...given: never[]) => Promise<unknown>).apply(client, args);
+        },
+      ]),
+    );
+    const watch: KubeClient["watch"] = async (resource, query, options) => {
+      check();
+      const events = await client.watch(resource, query, options);
+      const isCut = (): boolean => this.isCut;
+      return (async function* () {
+        for await (const event of events) {
+          if (isCut()) throw new UnavailableError("connection reset");
+          yield event;
+        }
+      })();
+    };
+    return { ...bound, watch } as unknown as KubeClient;
+  }
+}
+
+/** Instances that share six nodes, and a record of who held which Lease. */
+class Group {
+  readonly clock = new VirtualClock();
+  readonly client = new FakeKubeClient(this.clock);
+  readonly random = new SeededRandom(7);
+  readonly instances: Instance[] = [];
+  /** Holders of each node, in order. */
+  readonly holders = new Map<string, string[]>();
+  /** Takeovers of a Lease that its holder had renewed so recently that it still held the node. */
+  readonly stolen: string[] = [];
+  readonly #renewed = new Map<string, { holder: string; atMs: number; durationMs: number }>();
+
+  constructor() {
+    this.client.intercept((call) => {
+      if (call.resource !== "leases" || !nodeNames.includes(call.name ?? "")) return;
+      if (call.verb !== "create" && call.verb !== "replace") return;
+      const { metadata, spec } = call.body as Lease;
+      const stored = this.client.peek(resources.leases, call.name ?? "", leaseNamespace);
+      if (call.verb === "replace" && stored?.metadata?.resourceVersion !== metadata?.resourceVersion) return;
+      const holder = metadata?.annotations?.[instanceAnnotation] ?? "";
+      const before = this.#renewed.get(call.name ?? "");
+      const atMs = this.clock.monotonic();
+      if (before && before.holder !== holder) {
+        if (atMs - before.atMs < before.durationMs) this.stolen.push(`${call.name}: ${before.holder} > ${holder}`);
+      }
+      const held = this.holders.get(call.name ?? "") ?? [];
+      if (held.at(-1) !== holder) this.holders.set(call.name ?? "", [...held, holder]);
+      this.#renewed.set(call.name ?? "", { holder, atMs, durationMs: (spec?.leaseDurationSeconds ?? 0) * 1000 });
+    });
+  }
+
+  start(identity: string): Instance {
+    const instance = new Instance(this, identity);
+    this.instances.push(instance);
+    return instance;
+  }
+
+  async settle(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 500) for (let turn = 0; turn < 6; turn++) await this.clock.advance(turn === 0 ? 500 : 0);
+  }
+
+  /** Names of the nodes that belong to the instance while these members live. */
+  share(identity: string, members: readonly string[]): string[] {
+    return nodeNames.filter((name) => ownerOf(name, members) === identity);
+  }
+
+  /** Time until the instances run the nodes as the members share them. */
+  async until(members: readonly string[], limitMs: number): Promise<number> {
+    const startMs = this.clock.monotonic();
+    const isShared = (): boolean =>
+      this.instances
+        .filter(({ identity }) => members.includes(identity))
+        .every(({ identity, nodes }) => String(nodes) === String(this.share(identity, members)));
+    while (!isShared()) {
+      if (this.clock.monotonic() - startMs > limitMs)
+        throw new Error(`not shared: ${JSON.stringify(this.instances.map(({ identity, nodes, pool }) => [identity, nodes, pool.state]))}`);
+      await this.settle(500);
+    }
+    return this.clock.monotonic() - startMs;
+  }
+}
+
+/** The instances with these identities, each with its share. */
+async function sharing(...identities: string[]): Promise<Group> {
+  const group = new Group();
+  for (const identity of identities) group.start(identity);
+  await group.until(identities, 20_000);
+  return group;
+}
+
+describe("instances that share nodes", () => {
+  test("run one alone all of them, and each its share when they start together, without moving any", async () => {
+    const alone = await sharing("a");
+    expect(alone.instances[0]?.nodes).toEqual(nodeNames);
+
+    const group = await sharing("a", "b", "c");
+    await group.settle(10_000);
+    expect(group.instances.map(({ pool }) => pool.health)).toEqual(Array(3).fill({ ready: true, standingBy: false }));
+    expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(group.instances[0]?.pool.state).toEqual({
+      group: "sim",
+      nodes: 6,
+      running: group.share("a", ["a", "b", "c"]).length,
+      assigned: group.share("a", ["a", "b", "c"]).length,
+      members: ["a", "b", "c"],
+    });
+  });
+
+  test("hand over to one that joins, which takes its share within seconds, and only that", async () => {
+    const group = await sharing("a", "b");
+    await group.settle(60_000);
+    group.start("c");
+
+    expect(await group.until(["a", "b", "c"], leaseMs)).toBeLessThan(15_000);
+    expect(group.stolen).toEqual([]);
+    for (const name of nodeNames) expect(group.holders.get(name)).toHaveLength(group.share("c", ["a", "b", "c"]).includes(name) ? 2 : 1);
+  });
+
+  test("take over from one that is killed within two durations of a lease, and not before its leases expire", async () => {
+    const group = await sharing("a", "b", "c");
+    await group.settle(60_000);
+    // A process that is killed is heard of no more.
+    group.instances[2]!.isCut = true;
+
+    expect(await group.until(["a", "b"], 2 * leaseMs)).toBeLessThan(leaseMs + 10_000);
+    expect(group.stolen).toEqual([]);
+  });
+
+  test("take over from one that ends within seconds", async () => {
+    const group = await sharing("a", "b");
+    await group.settle(60_000);
+    group.instances[1]!.stop();
+
+    expect(await group.until(["a"], leaseMs)).toBeLessThan(10_000);
+    expect(group.instances[1]?.outcome).toBe("ended");
+    expect(group.stolen).toEqual([]);
+    expect(group.client.peek(resources.leases, memberLeaseName("sim", "b"), leaseNamespace)).toBeUndefined();
+  });
+
+  test("give the nodes back to one that was away for longer than the lease; its loss of them does not end it", async () => {
+    const group = await sharing("a", "b");
+    await group.settle(60_000);
+    group.instances[1]!.isCut = true;
+    await group.until(["a"], 2 * leaseMs);
+    group.instances[1]!.isCut = false;
+    await group.settle(60_000);
+
+    await group.until(["a", "b"], 60_000);
+    expect(group.instances.map(({ outcome }) => outcome)).toEqual(["running", "running"]);
+    expect(group.stolen).toEqual([]);
+  });
+
+  test("keep their nodes while the API server is away for minutes, and take nothing from anybody when it is back", async () => {
+    const group = await sharing("a", "b", "c");
+    await group.settle(60_000);
+    for (const instance of group.instances) instance.isCut = true;
+    await group.settle(300_000);
+    for (const instance of group.instances) instance.isCut = false;
+    await group.settle(120_000);
+
+    await group.until(["a", "b", "c"], 1_000);
+    expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test("are not disturbed by jumps of a wall clock", async () => {
+    const group = await sharing("a", "b", "c");
+    group.clock.jump(-3_600_000);
+    await group.settle(60_000);
+    group.clock.jump(86_400_000);
+    await group.settle(60_000);
+
+    await group.until(["a", "b", "c"], 1_000);
+    expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test("live on when somebody deletes a member's lease, which is created again", async () => {
+    const group = await sharing("a", "b", "c");
+    await group.settle(60_000);
+    group.client.remove(resources.leases, memberLeaseName("sim", "b"), leaseNamespace);
+    await group.settle(60_000);
+
+    await group.until(["a", "b", "c"], 1_000);
+    expect(group.client.peek(resources.leases, memberLeaseName("sim", "b"), leaseNamespace)).toBeDefined();
+    expect(group.stolen).toEqual([]);
+    expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test("do not take a node whose lease somebody deletes from its holder", async () => {
+    const group = await sharing("a", "b", "c");
+    await group.settle(60_000);
+    for (const name of nodeNames) group.client.remove(resources.leases, name, leaseNamespace);
+    await group.settle(60_000);
+
+    await group.until(["a", "b", "c"], 1_000);
+    expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test("leave a node to a holder outside the group, and take it when that is gone", async () => {
+    const group = new Group();
+    const foreign = (second: number): Lease => ({
+      metadata: { name: "n-0", namespace: leaseNamespace, annotations: { [instanceAnnotation]: "other" } },
+      spec: { holderIdentity: "n-0", leaseDurationSeconds: 40, renewTime: `2026-01-01T00:00:${String(second).padStart(2, "0")}.000000Z` },
+    });
+    group.client.put(resources.leases, foreign(0));
+    const instance = group.start("a");
+    for (let second = 1; second < 60; second++) {
+      group.client.put(resources.leases, foreign(second));
+      await group.settle(1_000);
+    }
+    expect([instance.nodes, instance.pool.health, instance.outcome]).toEqual([
+      nodeNames.slice(1),
+      { ready: false, standingBy: true },
+      "running",
+    ]);
+
+    await group.until(["a"], 3 * leaseMs);
+  });
+});
+
+test("a second program with the identity of a member fails with an error that says so, and the first one goes on", async () => {
+  const group = await sharing("a");
+  const second = group.start("a");
+  await group.settle(15_000);
+
+  expect(String(second.outcome)).toContain('join group "sim" as instance "a": another program with this identity is a member');
+  expect(second.nodes).toEqual([]);
+  expect([group.instances[0]?.outcome, group.instances[0]?.nodes]).toEqual(["running", nodeNames]);
+});
+
+test("a restart after a kill with the same identity takes its nodes again as soon as its own membership has expired", async () => {
+  const group = await sharing("a", "b");
+  await group.settle(60_000);
+  const killed = group.instances.splice(1, 1)[0]!;
+  killed.isCut = true;
+  group.start("b");
+
+  expect(await group.until(["a", "b"], leaseMs)).toBeLessThan(20_000);
+  expect(group.stolen).toEqual([]);
+});
+
+test("an error of a node that is not the loss of it ends all nodes and the run", async () => {
+  const clock = new VirtualClock();
+  const ran: string[] = [];
+  const pool = new NodePool({
+    client: new FakeKubeClient(clock),
+    group: "sim",
+    identity: "a",
+    nodeNames,
+    clock,
+    random: new SeededRandom(1),
+    newNode: (name) => ({
+      health: { ready: false } as VirtualNode["health"],
+      run: async (signal: AbortSignal) => {
+        ran.push(name);
+        if (name === "n-3") throw new Error("the provider rejects its settings");
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      },
+    }),
+  });
+  const outcome = pool.run(new AbortController().signal).catch((error: unknown) => error);
+  for (let turn = 0; turn < 40; turn++) await clock.advance(500);
+
+  expect(String(await outcome)).toBe("Error: the provider rejects its settings");
+  expect(ran).toEqual(nodeNames);
+  await expect(pool.ready).rejects.toThrow("the provider rejects its settings");
+});

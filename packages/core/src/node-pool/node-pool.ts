@@ -1,0 +1,261 @@
+import { Signal } from "@virtual-kubelet/async";
+import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
+import { noMetrics, silentLogger, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import { decideClaim, NodeHeldError } from "../node/instance.ts";
+import { defaultLeaseDurationSeconds } from "../node/lease-controller.ts";
+import type { InstanceOptions } from "../virtual-node/options.ts";
+import type { RunOptions } from "../virtual-node/run-options.ts";
+import type { VirtualNode } from "../virtual-node/virtual-node.ts";
+import { assignedNodes, ownerOf } from "./assignment.ts";
+import { LeaseWatch } from "./lease-watch.ts";
+import { Membership } from "./membership.ts";
+import { SettledMembers } from "./settled-members.ts";
+
+/** A member's Lease is shorter than a node's by this factor, because a false death costs little and a true one is to be known early. */
+const memberShare = 4;
+
+/** Maximum interval of looks at the Leases of nodes that this instance waits for, in milliseconds. */
+const maxLookMs = 1_000;
+
+/** What a pool uses of a {@link VirtualNode}. */
+export type PoolNode = Pick<VirtualNode, "health" | "run">;
+
+/** Options of {@link NodePool}. */
+export interface NodePoolOptions<Node extends PoolNode = VirtualNode> {
+  readonly client: KubeClient;
+  /** Name of the group, a label's value; the same for all instances. */
+  readonly group: string;
+  /** Name of this instance, different from that of each other instance, and stable across restarts. */
+  readonly identity: string;
+  /** Names of all nodes that the instances share. */
+  readonly nodeNames: readonly string[];
+  /** Duration of the nodes' Leases in seconds; default: 40. */
+  readonly leaseDurationSeconds?: number | undefined;
+  /** Creates the node of that name; its instance options have to contain the given ones. Called again for each time that the node runs here. */
+  readonly newNode: (name: string, instance: Pick<InstanceOptions, "group" | "seen">) => Node;
+  /** Called before a node runs here, for example to serve it. The result is disposed when it has ended. Default: nothing. */
+  readonly onNode?: ((node: Node, name: string) => Disposable) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly logger?: Logger | undefined;
+  readonly metrics?: Metrics | undefined;
+}
+
+/** State of a pool, for people. */
+export interface NodePoolState {
+  readonly group: string;
+  /** Number of nodes that the instances share. */
+  readonly nodes: number;
+  /** Number of nodes that this instance runs. */
+  readonly running: number;
+  /** Number of nodes that are this instance's share. */
+  readonly assigned: number;
+  /** Sorted identities of the live instances; empty until this one has joined. */
+  readonly members: readonly string[];
+}
+
+/** A node that this instance waits for. */
+interface Wanted {
+  /** Monotonic time before which it is not tried again, unless its Lease changes. */
+  readonly notBeforeMs: number;
+  /** Renewal of the Lease as it was seen when the node was lost; the watch can be behind. */
+  readonly lostAt: string | undefined;
+}
+
+const wantedNow: Wanted = { notBeforeMs: 0, lostAt: undefined };
+
+/** A node that runs here. */
+interface Running<Node> {
+  readonly node: Node;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Runs the nodes that are this instance's share of those that several instances have in common. When another instance ends, the remaining ones
+ * take over its nodes within the duration of a Lease and a few seconds; one that joins gets its share of those that run. The Lease of each node
+ * decides who runs it, so that two instances never do at once.
+ *
+ * @example
+ * ```ts
+ * const pool = new NodePool({
+ *   client, group: "sim", identity: "host-1", nodeNames: ["sim-0", "sim-1"],
+ *   newNode: (name, shared) => new VirtualNode({ client, provider, providerConfig: {}, node: { name, instance: { identity: "host-1", ...shared } } }),
+ * });
+ * await pool.run(signal);
+ * ```
+ */
+export class NodePool<Node extends PoolNode = VirtualNode> {
+  readonly #options: NodePoolOptions<Node>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #nodeNames: ReadonlySet<string>;
+  readonly #durationMs: number;
+  readonly #lookMs: number;
+  readonly #watch: LeaseWatch;
+  readonly #membership: Membership;
+  readonly #members: SettledMembers;
+  readonly #changes = new Signal();
+  readonly #failed = new AbortController();
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #running = new Map<string, Running<Node>>();
+  /** Assigned nodes that do not run. */
+  readonly #wanted = new Map<string, Wanted>();
+  #assigned: ReadonlySet<string> = new Set();
+
+  constructor(options: NodePoolOptions<Node>) {
+    const { client, group, identity, leaseDurationSeconds = defaultLeaseDurationSeconds } = options;
+    const { clock = systemClock, random = systemRandom, logger = silentLogger, metrics = noMetrics } = options;
+    const memberSeconds = Math.max(1, Math.round(leaseDurationSeconds / memberShare));
+    const renewalMs = (memberSeconds * 1000) / 4;
+    this.#options = options;
+    this.#clock = clock;
+    this.#logger = logger.child({ group });
+    this.#nodeNames = new Set(options.nodeNames);
+    this.#durationMs = leaseDurationSeconds * 1000;
+    this.#lookMs = Math.min(maxLookMs, renewalMs);
+    const common = { client, group, clock, random, logger: this.#logger, metrics };
+    this.#watch = new LeaseWatch({ ...common, maxGapMs: 2 * renewalMs });
+    this.#membership = new Membership({ ...common, watch: this.#watch, identity, durationSeconds: memberSeconds });
+    this.#members = new SettledMembers({ settleMs: renewalMs, maxSettleMs: 4 * renewalMs });
+    // A caller that only awaits run() gets the failure there.
+    this.#ready.promise.catch(() => {});
+  }
+
+  /** Resolves when this instance has joined the group and its share is ready; rejects if {@link run} ends before. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** Whether this instance has its share and all of it is ready, and whether all that is missing are nodes that other instances run. */
+  get health(): { readonly ready: boolean; readonly standingBy: boolean } {
+    const isSettled = this.#members.current !== undefined;
+    const areReady = [...this.#running.values()].every(({ node }) => node.health.ready);
+    const isReady = isSettled && areReady && this.#wanted.size === 0;
+    return { ready: isReady, standingBy: isSettled && areReady && !isReady };
+  }
+
+  get state(): NodePoolState {
+    const { group, nodeNames } = this.#options;
+    const { size: running } = this.#running;
+    return { group, nodes: nodeNames.length, running, assigned: this.#assigned.size, members: this.#members.current ?? [] };
+  }
+
+  /**
+   * Joins the group and runs this instance's share until aborted; may be called once. Then the nodes are left to the other instances, as
+   * {@link VirtualNode.run} ends. A node that another instance has taken ends alone, and is taken back when that is possible.
+   *
+   * @throws IdentityHeldError if another program has this instance's identity; the error of a node, after which the others stop, too
+   */
+  async run(signal: AbortSignal, options: Omit<RunOptions, "isRemoved"> = {}): Promise<void> {
+    const stop = AbortSignal.any([signal, this.#failed.signal]);
+    const end = new AbortController();
+    const fail = (error: unknown): void => {
+      if (!end.signal.aborted && error !== stop.reason) this.#failed.abort(error);
+    };
+    const watching = this.#watch.run((name) => this.#onLease(name), end.signal).catch(fail);
+    const member = this.#beMember(stop).catch(fail);
+    const sharing = this.#share(stop, options).catch(fail);
+    await Promise.all([member, sharing]);
+    this.#ready.reject(stop.reason);
+    // The others begin to wait for the nodes while these end.
+    const leaving = this.#membership.leave(this.#leaveSignal(end.signal));
+    await Promise.all([leaving, ...[...this.#running.values()].map(({ ended }) => ended)]);
+    end.abort();
+    await watching;
+    if (this.#failed.signal.aborted && !signal.aborted) throw this.#failed.signal.reason;
+  }
+
+  async #beMember(signal: AbortSignal): Promise<void> {
+    await this.#membership.join(signal);
+    this.#changes.notify();
+    await this.#membership.run(signal);
+  }
+
+  /** An API server that does not answer must not prolong the stop. */
+  #leaveSignal(end: AbortSignal): AbortSignal {
+    const late = new AbortController();
+    const timer = this.#clock.setTimer(this.#durationMs / memberShare, () =>
+      late.abort(new Error("the API server did not answer in time")),
+    );
+    end.addEventListener("abort", () => timer[Symbol.dispose](), { once: true });
+    return AbortSignal.any([end, late.signal]);
+  }
+
+  async #share(signal: AbortSignal, options: RunOptions): Promise<void> {
+    for (;;) {
+      await this.#changes.wait(this.#lookMs, this.#clock, signal);
+      if (!this.#membership.isMember || this.#watch.heardMs === undefined) continue;
+      if (this.#members.observe(this.#membership.members, this.#clock.monotonic())) this.#assign();
+      if (this.#members.current === undefined) continue;
+      for (const name of [...this.#wanted.keys()]) this.#tryStart(name, signal, options);
+      if (this.health.ready) this.#ready.resolve();
+    }
+  }
+
+  #onLease(name: string): void {
+    const isNode = this.#nodeNames.has(name);
+    if (!isNode) this.#watch.forget(name);
+    if (!isNode || this.#wanted.has(name)) this.#changes.notify();
+  }
+
+  /** Applies a changed membership: stops nodes of other instances, and wants those of this one. */
+  #assign(): void {
+    const { nodeNames, identity } = this.#options;
+    const members = this.#members.current ?? [];
+    this.#assigned = new Set(assignedNodes(nodeNames, members, identity));
+    this.#logger.info({ members: members.length, nodes: nodeNames.length, assigned: this.#assigned.size }, "the nodes are shared anew");
+    for (const name of this.#wanted.keys()) if (!this.#assigned.has(name)) this.#wanted.delete(name);
+    for (const [name, { stop }] of this.#running) {
+      if (!this.#assigned.has(name)) stop.abort(new Error(`node ${name} is handed over to instance ${ownerOf(name, members)}`));
+    }
+    for (const name of this.#assigned) if (!this.#running.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wantedNow);
+  }
+
+  /** Starts a node whose Lease is free as far as this instance has seen; the claim of the Lease decides. */
+  #tryStart(name: string, signal: AbortSignal, options: RunOptions): void {
+    const nowMs = this.#clock.monotonic();
+    const { notBeforeMs, lostAt } = this.#wanted.get(name) ?? wantedNow;
+    const { identity } = this.#options;
+    const seen = this.#watch.get(name);
+    if (notBeforeMs > nowMs && seen?.observation.renewal === lostAt) return;
+    const claim = decideClaim({
+      lease: seen?.lease,
+      instance: { nodeName: name, identity, startId: "" },
+      previous: seen?.observation,
+      // Silence is measured up to the last news.
+      nowMs: this.#watch.heardMs ?? nowMs,
+      durationMs: this.#durationMs,
+    });
+    if (claim.kind === "create" || claim.kind === "take") this.#start(name, signal, options);
+  }
+
+  #start(name: string, signal: AbortSignal, options: RunOptions): void {
+    const { group, newNode, onNode } = this.#options;
+    const stop = new AbortController();
+    const node = newNode(name, { group, seen: this.#watch.get(name)?.observation });
+    const served = onNode?.(node, name);
+    const ended = node
+      .run(AbortSignal.any([signal, stop.signal]), options)
+      .then(() => {
+        if (!signal.aborted && !stop.signal.aborted) throw new Error(`node ${name} ended unexpectedly`);
+      })
+      .catch((error: unknown) => this.#onError(name, error))
+      .finally(() => {
+        served?.[Symbol.dispose]();
+        this.#running.delete(name);
+        if (this.#assigned.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wantedNow);
+        this.#changes.notify();
+      });
+    this.#wanted.delete(name);
+    this.#running.set(name, { node, stop, ended });
+  }
+
+  #onError(name: string, error: unknown): void {
+    if (!(error instanceof NodeHeldError)) return this.#failed.abort(error);
+    this.#logger.info({ node: name, holder: error.holder }, "another instance runs the node; this one runs it again when it is free");
+    if (!this.#assigned.has(name)) return;
+    const lostAt = this.#watch.get(name)?.observation.renewal;
+    this.#wanted.set(name, { notBeforeMs: this.#clock.monotonic() + this.#durationMs, lostAt });
+  }
+}
