@@ -2,6 +2,7 @@ import { providerTaintKey } from "@virtual-kubelet/core";
 import { defaults } from "../config/defaults.ts";
 import { commandNames } from "./commands.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
+import { instanceFlags } from "./instance-flags.ts";
 import { joinFlags } from "./join-flags.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 import { manifestFlags } from "./manifest-flags.ts";
@@ -197,23 +198,7 @@ const live: readonly Flag[] = [
     default: defaults.daemonSets,
     help: "what happens to pods of DaemonSets",
   },
-  {
-    name: "identity",
-    type: "string",
-    value: "NAME",
-    commands: settings,
-    path: "instance.identity",
-    default: "the host's name",
-    help: "name of this instance, which must stay the same after a restart; set it in a Deployment",
-  },
-  {
-    name: "standby",
-    type: "boolean",
-    commands: settings,
-    path: "instance.standby",
-    default: "false",
-    help: "wait while another instance runs the node, instead of exiting",
-  },
+  ...instanceFlags,
   {
     name: "startup-timeout",
     type: "string",

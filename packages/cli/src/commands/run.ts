@@ -1,5 +1,5 @@
 import { untilAborted } from "@virtual-kubelet/async";
-import { kubernetesVersion } from "@virtual-kubelet/core";
+import { kubernetesVersion, type NodePoolState } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } from "@virtual-kubelet/metrics";
@@ -65,7 +65,8 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   await using _tracing = await untilAborted(openTracing({ env: context.env, clock, logger }), signal);
   const tracer = openTelemetryTracer();
   await using connection = await untilAborted(connect(loaded, context, metrics), signal);
-  const { runnable, live, unlisted } = openNodes(planned, {
+  const { group } = settings.instance;
+  const common = {
     client: connection.client,
     clusterId: settings.cluster.id,
     clusterDomain: settings.cluster.domain,
@@ -75,7 +76,8 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     logger,
     metrics,
     tracer,
-  });
+  };
+  const { runnable, live, pool, unlisted } = openNodes(planned, common, group);
   const { virtualKubelet } = versionInfo();
   const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`);
   const shown =
@@ -96,6 +98,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     host: context.hostName,
     upMs: clock.monotonic() - startedMs,
     waitsFor,
+    shares: pool?.state,
   });
   const source = { program, nodes: live.all, now: () => clock.now() };
   const nodeNames = planned.map(({ options }) => options.name);
@@ -111,6 +114,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   await using _servers = await untilAborted(openKubeletServers(servers), signal);
   const checks = (): HealthCheck[] => [
     ...live.all.flatMap((node) => checksOf(node)),
+    ...(pool ? [checkOfPool(pool.state)] : []),
     ...unlisted().map((name) => ({ name: `discovery/${name}`, problem: "the back end has not listed its nodes yet" })),
   ];
   await using _health = await untilAborted(openHealth(loaded, logger, checks), signal);
@@ -124,15 +128,25 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   });
 }
 
-/** Locks all nodes against a second program on this host, or none of them. Nodes of one entry have one lock. */
+/**
+ * Locks all nodes against a second program on this host, or none of them. Nodes of one entry have one lock. Instances that share nodes may run
+ * on one host, but not with one identity, so that is locked instead; who runs a node is decided by its Lease.
+ */
 async function lockNodes(
   planned: readonly PlannedNode[],
   loaded: LoadedSettings,
   { context, ...parts }: { readonly context: Context } & Pick<NodeLockOptions, "logger" | "onWait">,
 ): Promise<AsyncDisposable> {
   const { clock, pid, signal } = context;
-  const { standby } = loaded.settings.instance;
+  const { standby, group } = loaded.settings.instance;
   await using locks = new AsyncDisposableStack();
+  const [first] = planned;
+  if (group !== undefined && first) {
+    const { identity } = first.options.instance;
+    const { directory } = certDirectoryOf(first.options.name, loaded, context);
+    const lock = { nodeName: `group-${group}.${identity}`, directory, pid, standby: false, clock, signal, ...parts };
+    return await lockNode(lock);
+  }
   for (const { options } of firstOfEachEntry(planned)) {
     const { directory } = certDirectoryOf(options.name, loaded, context);
     locks.use(await lockNode({ nodeName: options.name, directory, pid, standby, clock, signal, ...parts }));
@@ -158,6 +172,13 @@ function tellOfAddresses(planned: readonly PlannedNode[], { settings }: LoadedSe
   const chosen = defaultNodeAddress(settings.kubelet.address, context);
   if (chosen) logger.info({ ...chosen }, "address of the nodes unless the provider names one; --node-ip overrides it");
   else logger.warn({}, "the nodes have no address unless the provider names one: logs and exec cannot reach them; set --node-ip");
+}
+
+/** A program whose nodes are all run by others is healthy. */
+function checkOfPool({ group, members, nodes, running }: NodePoolState): HealthCheck {
+  return members.length > 0
+    ? { name: `group/${group} (${running} of ${nodes} nodes)`, problem: undefined }
+    : { name: `group/${group}`, problem: "this instance has not joined its group yet" };
 }
 
 function checksOf({ name, node: { health }, leaseMs }: LiveNode): HealthCheck[] {

@@ -293,6 +293,17 @@ test.for<[string, Given, string]>([
     "expected at most 251 characters, because the nodes' numbers follow",
   ],
   [
+    "an instance that shares its nodes and stands by",
+    { file: `${head}instance: { group: sim, standby: true }\nnodes: [{ provider: mock }]` },
+    "vk.yaml: instance.standby: true: expected false: the instances of a group share the nodes, so none stands by",
+  ],
+  [
+    "a shared node that is deleted at the end",
+    { file: `${head}instance: { group: sim }\nnodes: [{ provider: mock, onShutdown: delete }]` },
+    'vk.yaml: nodes[0].onShutdown: "delete": expected keep: other instances of the group take the node over',
+  ],
+  ["a group that cannot be a label's value", { words: ["--provider", "mock", "--group", "a b"] }, '--group: "a b": expected'],
+  [
     "a count of no nodes",
     { file: `${head}nodes: [{ name: sim, count: 0, provider: mock }]` },
     "vk.yaml: nodes[0].count: 0: expected a number >=1",

@@ -33,7 +33,10 @@ export function toNodeOptions(
     statusReportIntervalMs: ms(node.statusInterval),
     onProviderDown: node.onProviderDown,
     onShutdown: node.onShutdown,
-    instance: { identity: settings.instance.identity ?? instance.hostName, standby: settings.instance.standby },
+    instance: {
+      identity: settings.instance.identity ?? instance.hostName,
+      standby: settings.instance.standby || settings.instance.group !== undefined,
+    },
   };
   const hostAddresses = instance.defaultAddress === undefined ? [] : [instance.defaultAddress];
   return resolveNodeOptions(options, { providerName: instance.provider.name, hostAddresses });

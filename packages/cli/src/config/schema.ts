@@ -1,15 +1,15 @@
-import { ignorableFields, ignoreProblem, providerTaintKey, tryDurationMs } from "@virtual-kubelet/core";
+import { providerTaintKey, tryDurationMs } from "@virtual-kubelet/core";
 import { knownCipherSuites } from "@virtual-kubelet/kubelet-api";
 import { isLabelValue, isQualifiedName } from "@virtual-kubelet/kubernetes";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { helpOf } from "../command-line/flags.ts";
 import { isDebugAddress, isHealthAddress, isNodeAddress } from "./addresses.ts";
-import { didYouMean } from "../command-line/nearest.ts";
 import { defaults } from "./defaults.ts";
 import { maxNodeCount, nameProblems } from "./node-names.ts";
 import { labelKeyError, labelValueError, subdomain } from "./label-rules.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
+import { unsupportedPolicy } from "./unsupported-schema.ts";
 
 export const configApiVersion = "virtual-kubelet.io/v1alpha1";
 
@@ -41,37 +41,6 @@ const quantities = z
       .transform(String),
   )
   .meta({ expected: "quantities such as 20, 500m or 100Gi" });
-
-const unsupported = z.enum(["wait", "fail"]);
-const unsupportedPolicy = z
-  .union([
-    unsupported,
-    z.strictObject({
-      default: unsupported.default(defaults.onUnsupported).describe("what happens to pods that need other unsupported fields"),
-      ignore: z
-        .array(z.string().meta({ enum: [...ignorableFields] }))
-        .default([])
-        .describe("fields that are removed from a pod if the provider does not support them"),
-    }),
-  ])
-  .superRefine((policy, { addIssue }) => {
-    if (typeof policy === "string") return;
-    for (const [index, path] of policy.ignore.entries()) {
-      const problem = ignoreProblem(path);
-      if (problem !== undefined) addIssue({ code: "custom", path: ["ignore", index], message: `${problem}${nearField(path)}` });
-    }
-  });
-
-/** Hint to the nearest field of the same object. */
-function nearField(path: string): string {
-  const parent = path.slice(0, path.lastIndexOf(".") + 1);
-  const siblings = ignorableFields.filter((field) => field.startsWith(parent)).map((field) => field.slice(parent.length));
-  return didYouMean(
-    path.slice(parent.length),
-    siblings.filter((name) => !name.includes(".")),
-    parent,
-  );
-}
 
 const nodeSchema = z
   .strictObject({
@@ -313,96 +282,114 @@ const kubeletSchema = z
     });
   });
 
-const fileSchema = z.strictObject({
-  apiVersion: z.literal(configApiVersion).describe("version of the file's format"),
-  kind: z.literal(configKind).describe("kind of the file"),
-  cluster: z
-    .strictObject({
-      kubeconfig: text()
-        .optional()
-        .meta({ examples: ["kubeconfig"] })
-        .describe(`${helpOf("cluster.kubeconfig")}; relative to this file`),
-      context: text()
-        .optional()
-        .meta({ examples: ["admin"] })
-        .describe(helpOf("cluster.context")),
-      id: text()
-        .optional()
-        .meta({ examples: ["cluster-1"] })
-        .describe(helpOf("cluster.id")),
-      domain: z
-        .string()
-        .regex(subdomain, { error: "expected a DNS domain such as cluster.local" })
-        .meta({ expected: "a DNS domain such as cluster.local" })
-        .default(defaults.clusterDomain)
-        .describe(helpOf("cluster.domain")),
-      apiServerForPods: z
-        .strictObject({
-          host: text()
-            .meta({ examples: ["api.example.com"] })
-            .describe("name or address that the API server's certificate is valid for"),
-          port: z
-            .int()
-            .min(1)
-            .max(65_535)
-            .optional()
-            .meta({ examples: [443] })
-            .describe("port of the API server for pods; default 443"),
-        })
-        .optional()
-        .describe("address of the API server for pods outside the cluster's network; default: the service kubernetes"),
-    })
-    .prefault({})
-    .describe("the cluster to join"),
-  log: z
-    .strictObject({
-      level: z.enum(["debug", "info", "warn", "error"]).default(defaults.logLevel).describe(helpOf("log.level")),
-      format: z.enum(["auto", "text", "json"]).default(defaults.logFormat).describe(helpOf("log.format")),
-    })
-    .prefault({})
-    .describe("logging"),
-  health: z
-    .strictObject({
-      address: checked("HOST:PORT, such as 127.0.0.1:10248, or off", isHealthAddress)
-        .default(defaults.healthAddress)
-        .describe(helpOf("health.address")),
-    })
-    .prefault({})
-    .describe("the program's health"),
-  debug: z
-    .strictObject({
-      address: z
-        .string()
-        .refine(isDebugAddress, {
-          error:
-            "expected a HOST:PORT on loopback, such as 127.0.0.1:10247, or off; the page has no login, so reach it with kubectl port-forward or ssh -L",
-        })
-        .default(defaults.debugAddress)
-        .describe(helpOf("debug.address")),
-    })
-    .prefault({})
-    .describe("page with the program's state"),
-  kubelet: kubeletSchema.prefault({}).describe("the nodes' HTTPS server: logs, exec, attach, port-forward, stats"),
-  instance: z
-    .strictObject({
-      identity: text()
-        .optional()
-        .meta({ examples: ["host-1"] })
-        .describe(helpOf("instance.identity")),
-      standby: z.boolean().default(false).describe(helpOf("instance.standby")),
-    })
-    .prefault({})
-    .describe("identity of this copy of the program among several"),
-  startupTimeout: duration().default(defaults.startupTimeout).describe(helpOf("startupTimeout")),
-  shutdownTimeout: duration().default(defaults.shutdownTimeout).describe(helpOf("shutdownTimeout")),
-  nodes: z
-    .array(nodeSchema)
-    .min(1, { error: "expected at least one node" })
-    .superRefine((nodes, { addIssue }) => {
-      for (const { index, input, message } of nameProblems(nodes)) addIssue({ code: "custom", path: [index, "name"], message, input });
-    })
-    .describe("nodes that this program runs; a flag for a node applies to all of them"),
-});
+const fileSchema = z
+  .strictObject({
+    apiVersion: z.literal(configApiVersion).describe("version of the file's format"),
+    kind: z.literal(configKind).describe("kind of the file"),
+    cluster: z
+      .strictObject({
+        kubeconfig: text()
+          .optional()
+          .meta({ examples: ["kubeconfig"] })
+          .describe(`${helpOf("cluster.kubeconfig")}; relative to this file`),
+        context: text()
+          .optional()
+          .meta({ examples: ["admin"] })
+          .describe(helpOf("cluster.context")),
+        id: text()
+          .optional()
+          .meta({ examples: ["cluster-1"] })
+          .describe(helpOf("cluster.id")),
+        domain: z
+          .string()
+          .regex(subdomain, { error: "expected a DNS domain such as cluster.local" })
+          .meta({ expected: "a DNS domain such as cluster.local" })
+          .default(defaults.clusterDomain)
+          .describe(helpOf("cluster.domain")),
+        apiServerForPods: z
+          .strictObject({
+            host: text()
+              .meta({ examples: ["api.example.com"] })
+              .describe("name or address that the API server's certificate is valid for"),
+            port: z
+              .int()
+              .min(1)
+              .max(65_535)
+              .optional()
+              .meta({ examples: [443] })
+              .describe("port of the API server for pods; default 443"),
+          })
+          .optional()
+          .describe("address of the API server for pods outside the cluster's network; default: the service kubernetes"),
+      })
+      .prefault({})
+      .describe("the cluster to join"),
+    log: z
+      .strictObject({
+        level: z.enum(["debug", "info", "warn", "error"]).default(defaults.logLevel).describe(helpOf("log.level")),
+        format: z.enum(["auto", "text", "json"]).default(defaults.logFormat).describe(helpOf("log.format")),
+      })
+      .prefault({})
+      .describe("logging"),
+    health: z
+      .strictObject({
+        address: checked("HOST:PORT, such as 127.0.0.1:10248, or off", isHealthAddress)
+          .default(defaults.healthAddress)
+          .describe(helpOf("health.address")),
+      })
+      .prefault({})
+      .describe("the program's health"),
+    debug: z
+      .strictObject({
+        address: z
+          .string()
+          .refine(isDebugAddress, {
+            error:
+              "expected a HOST:PORT on loopback, such as 127.0.0.1:10247, or off; the page has no login, so reach it with kubectl port-forward or ssh -L",
+          })
+          .default(defaults.debugAddress)
+          .describe(helpOf("debug.address")),
+      })
+      .prefault({})
+      .describe("page with the program's state"),
+    kubelet: kubeletSchema.prefault({}).describe("the nodes' HTTPS server: logs, exec, attach, port-forward, stats"),
+    instance: z
+      .strictObject({
+        identity: text()
+          .optional()
+          .meta({ examples: ["host-1"] })
+          .describe(helpOf("instance.identity")),
+        standby: z.boolean().default(false).describe(helpOf("instance.standby")),
+        group: text()
+          .refine(isLabelValue, { error: labelValueError })
+          .optional()
+          .meta({ examples: ["sim"] })
+          .describe(helpOf("instance.group")),
+      })
+      .refine(({ standby, group }) => !standby || group === undefined, {
+        path: ["standby"],
+        error: "expected false: the instances of a group share the nodes, so none stands by; leave out this, or the group",
+      })
+      .prefault({})
+      .describe("identity of this copy of the program among several"),
+    startupTimeout: duration().default(defaults.startupTimeout).describe(helpOf("startupTimeout")),
+    shutdownTimeout: duration().default(defaults.shutdownTimeout).describe(helpOf("shutdownTimeout")),
+    nodes: z
+      .array(nodeSchema)
+      .min(1, { error: "expected at least one node" })
+      .superRefine((nodes, { addIssue }) => {
+        for (const { index, input, message } of nameProblems(nodes)) addIssue({ code: "custom", path: [index, "name"], message, input });
+      })
+      .describe("nodes that this program runs; a flag for a node applies to all of them"),
+  })
+  .superRefine(({ instance, nodes }, { addIssue }) => {
+    if (instance.group === undefined) return;
+    for (const [index, { onShutdown }] of nodes.entries()) {
+      if (onShutdown === "keep") continue;
+      const message = "expected keep: other instances of the group take the node over when this one stops; leave out this, or the group";
+      addIssue({ code: "custom", path: ["nodes", index, "onShutdown"], message, input: onShutdown });
+    }
+  });
 
 /** Whether the text is the name of a node. */
 export function isNodeName(value: string): boolean {

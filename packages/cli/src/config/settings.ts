@@ -115,7 +115,12 @@ export interface Settings {
   /** Address of the page with the program's state, on loopback; `off` disables it. */
   readonly debug: { readonly address: string };
   readonly kubelet: KubeletSettings;
-  readonly instance: { readonly identity?: string | undefined; readonly standby: boolean };
+  readonly instance: {
+    readonly identity?: string | undefined;
+    readonly standby: boolean;
+    /** Name of the group of instances that share the nodes. */
+    readonly group?: string | undefined;
+  };
   readonly startupTimeout: string;
   readonly shutdownTimeout: string;
   /** One for each node: an entry with a count is expanded. */

@@ -1,4 +1,4 @@
-import type { NodeInspection, PodInspection } from "@virtual-kubelet/core";
+import type { NodeInspection, NodePoolState, PodInspection } from "@virtual-kubelet/core";
 import { shortDuration } from "./short-duration.ts";
 
 /** What is known of the program itself. */
@@ -14,6 +14,8 @@ export interface ProgramState {
   readonly upMs: number;
   /** Program that runs a node of this one, and for whose end this one waits, because it stands by. */
   readonly waitsFor: string | undefined;
+  /** The nodes that it shares with other instances; `undefined` if it shares none. */
+  readonly shares?: NodePoolState | undefined;
 }
 
 /** A number of a node, or several that belong together. */
@@ -140,7 +142,14 @@ function providerState({ kind, answeredAgeMs }: NodeInspection["ping"]): string 
 }
 
 /** The program in one line. */
-export function programWords({ version, pid, host, upMs, waitsFor }: ProgramState): string {
+export function programWords({ version, pid, host, upMs, waitsFor, shares }: ProgramState): string {
   const wait = waitsFor === undefined ? "" : `; stands by until ${waitsFor} on this host ends`;
-  return `virtual-kubelet ${version}, process ${pid} on ${host}, up ${shortDuration(upMs)}${wait}`;
+  return `virtual-kubelet ${version}, process ${pid} on ${host}, up ${shortDuration(upMs)}${wait}${shares ? `; ${sharesWords(shares)}` : ""}`;
+}
+
+/** How many nodes of a group the program runs. */
+function sharesWords({ group, nodes, running, assigned, members }: NodePoolState): string {
+  if (members.length === 0) return `joins group ${group}`;
+  const share = running === assigned ? "" : `, its share is ${assigned}`;
+  return `runs ${running} of the ${nodes} nodes of group ${group}, which has ${members.length} ${members.length === 1 ? "instance" : "instances"}${share}`;
 }

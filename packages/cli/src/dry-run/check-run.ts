@@ -116,7 +116,8 @@ export async function checkKubeletPort(loaded: LoadedSettings, port: number): Pr
 
 /** A warning only, because the holder may be this node's own program that is already running. */
 async function checkLock({ options: { name } }: TriedNode, loaded: LoadedSettings, context: Context): Promise<string | undefined> {
-  if (loaded.settings.instance.standby) return undefined;
+  const { standby, group } = loaded.settings.instance;
+  if (standby || group !== undefined) return undefined;
   const { directory } = certDirectoryOf(name, loaded, context);
   const holder = await lockHolder({ directory, nodeName: name, clock: context.clock });
   return holder === undefined

@@ -62,6 +62,17 @@ test("a service account has no more than what it needs", () => {
   ]);
 });
 
+test("instances that share nodes watch the leases of their group, and remove those of dead instances", () => {
+  expect(rightsOf(serviceAccountRights({ ...keep, sharesNodes: true }), "Role", `${accountRole}:leases`, "kube-node-lease")).toEqual([
+    "create leases",
+    "delete leases",
+    "get leases",
+    "list leases",
+    "update leases",
+    "watch leases",
+  ]);
+});
+
 test("nodes that come and go are named by nobody, so that their rights are for every node, and lists of names stay for the others", () => {
   const both: AccessNeeds = { ...keep, nodes: [...keep.nodes, { name: "far", onShutdown: "keep", discovers: true }] };
   const ofNodes = clusterRights(both).filter((right) => / nodes/.test(right));

@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 /** Determines the access rights that a program needs. */
 export interface AccessNeeds {
   readonly nodes: readonly NeededNode[];
+  /** Whether several instances share the nodes, which have Leases besides those of the nodes. Default: false. */
+  readonly sharesNodes?: boolean | undefined;
   /** Whether the cluster's ID must be read from the namespace kube-system. */
   readonly readsClusterId: boolean;
   /** Whether it provisions volumes for claims. Default: false. */
@@ -274,8 +276,10 @@ function kubeletApiRules(needs: KubeletApiNeeds | undefined): Rule[] {
   ];
 }
 
-function leaseRules({ nodes }: AccessNeeds): Rule[] {
+function leaseRules({ nodes, sharesNodes = false }: AccessNeeds): Rule[] {
   const lease = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
+  // The Leases of instances have names that are not known in advance, and a watch by label cannot be restricted to names.
+  if (sharesNodes) return [{ ...lease, verbs: ["create", "get", "list", "watch", "update", "delete"] }];
   return [{ ...lease, verbs: ["create"] }, ...ofNodes(nodes, lease, ["get", "update"]), ...ofNodes(deletable(nodes), lease, ["delete"])];
 }
 

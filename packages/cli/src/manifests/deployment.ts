@@ -79,7 +79,10 @@ export async function deploymentObjects(plan: DeploymentPlan): Promise<Explained
         ]
       : []),
     {
-      why: "the program; of several copies one runs the nodes, and the others stand by",
+      why:
+        plan.settings.instance.group === undefined
+          ? "the program; of several copies one runs the nodes, and the others stand by"
+          : "the program; its copies share the nodes",
       object: {
         apiVersion: "apps/v1",
         kind: "Deployment",
@@ -210,7 +213,7 @@ function configForPod({ config, settings, providerFiles, nameOf }: DeploymentPla
       ...(Object.keys(cluster).length > 0 && { cluster }),
       // Kubelets probe the pod's address.
       health: { address: `:${healthPort}` },
-      instance: { standby: true },
+      instance: settings.instance.group === undefined ? { standby: true } : { group: settings.instance.group },
       nodes,
     },
     secrets,

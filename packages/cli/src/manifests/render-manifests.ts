@@ -21,6 +21,7 @@ export interface Manifest {
 export function accessNeeds(settings: Settings, setups: readonly (ProviderSetup | undefined)[]): AccessNeeds {
   return {
     nodes: settings.nodes.map(({ name, onShutdown }, index) => ({ name, onShutdown, discovers: isDiscovering(setups[index]) })),
+    sharesNodes: settings.instance.group !== undefined,
     readsClusterId: settings.cluster.id === undefined,
     provisionsVolumes: setups.some((setup) => setup !== undefined && provisionsVolumes(setup)),
     providerRights: setups.flatMap((setup) => (setup === undefined ? [] : neededRights(setup))),

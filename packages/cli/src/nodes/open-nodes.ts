@@ -1,4 +1,4 @@
-import { DiscoveredNodes, SharedCluster, VirtualNode, type VirtualNodeOptions } from "@virtual-kubelet/core";
+import { DiscoveredNodes, NodePool, SharedCluster, VirtualNode, type VirtualNodeOptions } from "@virtual-kubelet/core";
 import { resourceMetricsPath } from "../config/node-options.ts";
 import { discoversNodes } from "../providers/provider-setup.ts";
 import { refusingDefinition } from "../providers/try-provider.ts";
@@ -20,15 +20,21 @@ export interface OpenedNodes {
   /** One for each node of the settings; it may stand for several nodes that come and go. */
   readonly runnable: readonly { readonly name: string; readonly node: RunnableNode }[];
   readonly live: LiveNodes;
+  /** The nodes' pool if several instances share them. */
+  readonly pool: NodePool | undefined;
   /** Names in the settings whose nodes are discovered at the back end and not listed yet, now. */
   unlisted(): readonly string[];
 }
 
-/** Creates the nodes. Those that a provider discovers are added while it runs. */
-export function openNodes(
-  planned: readonly PlannedNode[],
-  common: Omit<VirtualNodeOptions, "provider" | "providerConfig" | "node" | "pods" | "shared">,
-): OpenedNodes {
+type CommonOptions = Omit<VirtualNodeOptions, "provider" | "providerConfig" | "node" | "pods" | "shared">;
+
+/**
+ * Creates the nodes. Those that a provider discovers, and those that are shared, are added while they run.
+ *
+ * @param group - name of the group of instances that share the nodes; `undefined` if this program runs all of them
+ */
+export function openNodes(planned: readonly PlannedNode[], common: CommonOptions, group?: string): OpenedNodes {
+  if (group !== undefined) return openPool(planned, common, group);
   const live = new LiveNodes();
   const shared = planned.length >= sharedFrom ? new SharedCluster(common) : undefined;
   const discovering: { readonly name: string; readonly nodes: DiscoveredNodes }[] = [];
@@ -50,5 +56,43 @@ export function openNodes(
     discovering.push({ name, nodes });
     return { name, node: nodes };
   });
-  return { runnable, live, unlisted: () => discovering.filter(({ nodes }) => !nodes.isListed).map(({ name }) => name) };
+  return { runnable, live, pool: undefined, unlisted: () => discovering.filter(({ nodes }) => !nodes.isListed).map(({ name }) => name) };
+}
+
+/** Creates the pool of nodes that instances share. */
+function openPool(planned: readonly PlannedNode[], common: CommonOptions, group: string): OpenedNodes {
+  const live = new LiveNodes();
+  const shared = planned.length >= sharedFrom ? new SharedCluster(common) : undefined;
+  const byName = new Map(planned.map((each) => [each.options.name, each]));
+  const plannedOf = (name: string): PlannedNode => {
+    const found = byName.get(name);
+    if (!found) throw new RangeError(`the settings have no node ${name}`);
+    return found;
+  };
+  const leaseSecondsOf = ({ options }: PlannedNode): number => options.leaseDurationSeconds ?? defaultLeaseSeconds;
+  const pool = new NodePool({
+    ...common,
+    group,
+    identity: planned[0]?.options.instance.identity ?? "",
+    nodeNames: [...byName.keys()],
+    leaseDurationSeconds: Math.max(...planned.map(leaseSecondsOf)),
+    newNode: (name, instance) => {
+      const { setup, options, pods } = plannedOf(name);
+      // The pool waits for the Lease, so the node does not stand by.
+      const node = { ...options, instance: { ...options.instance, standby: false, ...instance } };
+      return new VirtualNode({
+        ...common,
+        shared,
+        provider: refusingDefinition({ setup, options }),
+        providerConfig: setup.config,
+        node,
+        pods,
+      });
+    },
+    onNode: (node, name) => {
+      const { configured, options } = plannedOf(name);
+      return live.add({ configured, port: options.kubeletPort, leaseMs: leaseSecondsOf(plannedOf(name)) * 1000, name, node });
+    },
+  });
+  return { runnable: [{ name: `group ${group}`, node: pool }], live, pool, unlisted: () => [] };
 }

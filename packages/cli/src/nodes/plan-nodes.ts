@@ -32,7 +32,9 @@ export async function planNodes(loaded: LoadedSettings, context: Context): Promi
     setups.set(entry, setup);
     planned.push(planWith(setup, loaded, index, context));
   }
-  checkNames(planned, [...setups.values()].filter(discoversNodes));
+  const discovering = [...setups.values()].filter(discoversNodes);
+  checkNames(planned, discovering);
+  checkShared(planned, discovering, loaded);
   return planned;
 }
 
@@ -50,6 +52,17 @@ function checkNames(planned: readonly PlannedNode[], discovering: readonly Provi
       `node ${other.options.name}: its name begins with ${options.name}-, like those of the nodes that node ${options.name} finds at its back end: choose another name`,
     );
   }
+}
+
+/** @throws ConfigError if nodes that are found at a back end would be shared */
+function checkShared(planned: readonly PlannedNode[], discovering: readonly ProviderSetup[], { settings, nameOf }: LoadedSettings): void {
+  const { group } = settings.instance;
+  const found = planned.find(({ setup }) => discovering.includes(setup));
+  if (group === undefined || !found) return;
+  throw new ConfigError(
+    `${nameOf(["instance", "group"])}: ${JSON.stringify(group)}: expected no group, because node ${found.options.name} stands for nodes that are ` +
+      "found at its back end, which cannot be shared: leave the group out, or run that node by a program of its own",
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import { NodeHeldError, type VirtualNodeHealth } from "@virtual-kubelet/core";
+import { IdentityHeldError, NodeHeldError, type VirtualNodeHealth } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { exitCodes } from "../exit-codes.ts";
@@ -97,6 +97,7 @@ async function limitStartup({ nodes, startupTimeoutMs, clock }: RunNodesOptions,
 }
 
 function outcomeOf(error: unknown): readonly [code: number, message: string] {
+  if (error instanceof IdentityHeldError) return [exitCodes.config.code, "another instance has this one's identity"];
   if (error instanceof NodeHeldError) return [exitCodes.config.code, "another instance runs the node"];
   if (error instanceof ConfigError) return [error.exitCode, "the provider rejects its settings"];
   return [exitCodes.failure.code, "node failed"];

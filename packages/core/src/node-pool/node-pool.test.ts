@@ -81,9 +81,9 @@ class Instance {
     const bound = Object.fromEntries(
       verbs.map((verb) => [
         verb,
-        async (...args: never[]) => {
+        async (...args: unknown[]) => {
           check();
-          return await (client[verb] as (...given: never[]) => Promise<unknown>).apply(client, args);
+          return await Reflect.apply(client[verb], client, args);
         },
       ]),
     );
@@ -116,21 +116,24 @@ class Group {
 
   constructor() {
     this.client.intercept((call) => {
-      if (call.resource !== "leases" || !nodeNames.includes(call.name ?? "")) return;
-      if (call.verb !== "create" && call.verb !== "replace") return;
-      const { metadata, spec } = call.body as Lease;
-      const stored = this.client.peek(resources.leases, call.name ?? "", leaseNamespace);
-      if (call.verb === "replace" && stored?.metadata?.resourceVersion !== metadata?.resourceVersion) return;
-      const holder = metadata?.annotations?.[instanceAnnotation] ?? "";
-      const before = this.#renewed.get(call.name ?? "");
-      const atMs = this.clock.monotonic();
-      if (before && before.holder !== holder) {
-        if (atMs - before.atMs < before.durationMs) this.stolen.push(`${call.name}: ${before.holder} > ${holder}`);
-      }
-      const held = this.holders.get(call.name ?? "") ?? [];
-      if (held.at(-1) !== holder) this.holders.set(call.name ?? "", [...held, holder]);
-      this.#renewed.set(call.name ?? "", { holder, atMs, durationMs: (spec?.leaseDurationSeconds ?? 0) * 1000 });
+      const name = call.name ?? "";
+      if (call.resource === "leases" && nodeNames.includes(name) && (call.verb === "create" || call.verb === "replace"))
+        this.#noteWrite(name, call.body as Lease);
     });
+  }
+
+  #noteWrite(name: string, { metadata, spec }: Lease): void {
+    const stored = this.client.peek(resources.leases, name, leaseNamespace);
+    // Such a write fails.
+    if (stored?.metadata?.resourceVersion !== metadata?.resourceVersion) return;
+    const holder = metadata?.annotations?.[instanceAnnotation] ?? "";
+    const atMs = this.clock.monotonic();
+    const before = this.#renewed.get(name);
+    if (before && before.holder !== holder && atMs - before.atMs < before.durationMs)
+      this.stolen.push(`${name}: ${before.holder} > ${holder}`);
+    const held = this.holders.get(name) ?? [];
+    if (held.at(-1) !== holder) this.holders.set(name, [...held, holder]);
+    this.#renewed.set(name, { holder, atMs, durationMs: (spec?.leaseDurationSeconds ?? 0) * 1000 });
   }
 
   start(identity: string): Instance {
