@@ -28,12 +28,13 @@ import type { MockHost } from "./mock-host.ts";
 import { changed, type MockPod } from "./pod/mock-pod.ts";
 import { attach, exec, forward, logSourceOf } from "./pod/pod-access.ts";
 import { PodAddresses } from "./pod/pod-addresses.ts";
-import { hasEnded, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod/pod-model.ts";
+import { adoptedPodModel, hasEnded, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod/pod-model.ts";
 import { toPodStatus } from "./pod/pod-status.ts";
 import { annotationDomain, scriptOf, type PodScript } from "./script/script.ts";
 
 /**
- * Simulates pods in memory. No container runs, and nothing outlives the process. A pod without a script runs when `createPod` returns, and
+ * Simulates pods in memory. No container runs. The state of a pod is its status at the API server: another process goes on with a pod as that
+ * shows it, with the same containers, start times, restarts and address. A pod without a script runs when `createPod` returns, and
  * has ended when `deletePod` returns; it costs no timer, and no memory except its state.
  */
 export class MockProvider implements Provider, AsyncDisposable {
@@ -57,26 +58,33 @@ export class MockProvider implements Provider, AsyncDisposable {
 
   /**
    * Starts the pod's script. Secrets and config maps in the environment are resolved, so that a pod waits for them as on any node; a pod
-   * without them causes no calls.
+   * without them causes no calls. A pod whose status shows containers of a mock provider goes on instead.
    */
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const ref = podRef(pod);
     if (this.#pods.has(ref.uid)) return;
     const script = scriptOf(pod, this.#config.stages);
+    const adopted = adoptedPodModel(pod, script, this.#instant(), this.#host.clock.now());
+    if (adopted) return this.#add(pod, adopted, this.#adoptedIP(pod));
     failAsScripted(script);
     for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]) {
       if (readsReferences(container)) await resolved.environment(container.name, signal);
     }
-    const now = this.#instant();
     const ownIP = pod.spec?.hostNetwork ? undefined : this.#addresses.take();
+    this.#add(pod, newPodModel(pod, script, this.#instant()), { ownIP, givesIPBack: true });
+  }
+
+  #add(pod: DeepReadonly<Pod>, model: PodModel, address: Pick<MockPod, "ownIP" | "givesIPBack">): void {
+    const ref = podRef(pod);
+    const now = this.#instant();
     const entry: MockPod = {
       ref,
-      createdAt: now.time,
+      createdAt: pod.status?.startTime ?? now.time,
       createdMs: now.ms,
-      ownIP,
+      ...address,
       containerSpecs: containerSpecsOf(pod),
       payloadVolumes: payloadVolumesOf(pod),
-      model: newPodModel(pod, script, now),
+      model,
       deleted: false,
       timer: undefined,
       files: undefined,
@@ -85,6 +93,14 @@ export class MockProvider implements Provider, AsyncDisposable {
     this.#pods.set(ref.uid, entry);
     this.#report(entry);
     this.#arm(entry, now);
+  }
+
+  /** The address of a pod that goes on. It keeps it even if a new pod got it meanwhile, because a pod's address never changes. */
+  #adoptedIP({ spec, status }: DeepReadonly<Pod>): Pick<MockPod, "ownIP" | "givesIPBack"> {
+    if (spec?.hostNetwork) return { ownIP: undefined, givesIPBack: false };
+    const address = status?.podIP ?? "";
+    if (address === "") return { ownIP: this.#addresses.take(), givesIPBack: true };
+    return { ownIP: address, givesIPBack: this.#addresses.claim(address) };
   }
 
   async updatePod(pod: DeepReadonly<Pod>): Promise<void> {
@@ -178,7 +194,7 @@ export class MockProvider implements Provider, AsyncDisposable {
 
   #forget(entry: MockPod): void {
     this.#pods.delete(entry.ref.uid);
-    if (entry.ownIP !== undefined) this.#addresses.giveBack(entry.ownIP);
+    if (entry.ownIP !== undefined && entry.givesIPBack) this.#addresses.giveBack(entry.ownIP);
   }
 
   /** Sets the timer for the next change of the pod's script. */

@@ -1,8 +1,8 @@
 import type { BackOff, Container, FinishedRun, Instant } from "./container-state.ts";
 
 /** Source: kubernetes v1.36 pkg/kubelet/kubelet.go (MaxContainerBackOff, backOffPeriod) and client-go util/flowcontrol/backoff.go. */
-const firstBackOffMs = 10_000;
-const maxBackOffMs = 300_000;
+export const firstBackOffMs = 10_000;
+export const maxBackOffMs = 300_000;
 /** A kubelet resets the back-off of a container that ran for twice the maximum back-off. */
 const backOffExpiresMs = 2 * maxBackOffMs;
 /** Duration of a failing pull. */

@@ -37,6 +37,18 @@ export class PodAddresses {
     return format(this.#first + offset);
   }
 
+  /**
+   * Marks an address as used, such as that of a pod that outlived the program.
+   *
+   * @returns `false` if it is in use already, or not in the range
+   */
+  claim(address: string): boolean {
+    const offset = parseAddress(address) - this.#first;
+    if (!(offset >= 0 && offset < this.#count) || this.#used.has(offset)) return false;
+    this.#used.add(offset);
+    return true;
+  }
+
   /** Releases an address that {@link take} returned. */
   giveBack(address: string): void {
     this.#used.delete(parseAddress(address) - this.#first);

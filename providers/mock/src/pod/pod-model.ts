@@ -1,6 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { isDeepStrictEqual } from "node:util";
 import type { Container, Instant } from "../container/container-state.ts";
+import { adoptContainer } from "../container/adopt-container.ts";
 import { dueMs, replaceContainer, startContainer, stepContainer, stopContainer } from "../container/container-step.ts";
 import { plainContainer, plainInitContainer, type ContainerRole, type ContainerScript, type PodScript } from "../script/script.ts";
 
@@ -15,9 +16,29 @@ export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
 /** State of a new pod after all immediate changes. */
 export function newPodModel(pod: DeepReadonly<Pod>, script: PodScript, now: Instant): PodModel {
-  const { spec } = pod;
-  const restartPolicy = spec?.restartPolicy === "OnFailure" || spec?.restartPolicy === "Never" ? spec.restartPolicy : "Always";
+  const restartPolicy = restartPolicyOf(pod);
   return settle({ restartPolicy, containers: declare(pod, restartPolicy, script) }, now);
+}
+
+/**
+ * State of a pod that runs according to its status at the API server, after all changes that were due meanwhile.
+ *
+ * @param wallMs - the wall-clock time of `now`, in milliseconds since the epoch
+ * @returns `undefined` if no container of the pod has run at a mock provider
+ */
+export function adoptedPodModel(pod: DeepReadonly<Pod>, script: PodScript, now: Instant, wallMs: number): PodModel | undefined {
+  const { status } = pod;
+  const lists = [status?.initContainerStatuses, status?.containerStatuses, status?.ephemeralContainerStatuses];
+  const ownId = `mock://${pod.metadata?.uid}/`;
+  const found = lists.flatMap((list) => list ?? []).filter(({ containerID }) => containerID?.startsWith(ownId));
+  if (found.length === 0) return undefined;
+  const byName = new Map(found.map((each) => [each.name, each]));
+  const restartPolicy = restartPolicyOf(pod);
+  const containers = declare(pod, restartPolicy, script).map((container) => {
+    const known = byName.get(container.name);
+    return known ? adoptContainer(container, known, now, wallMs) : container;
+  });
+  return settle({ restartPolicy, containers }, now);
 }
 
 /** Time of the pod's next change, in monotonic milliseconds; `undefined` if none is due. */
@@ -80,6 +101,10 @@ export function phaseOf({ containers }: PodModel): PodPhase {
   if (apps.some(({ state, lastRun }) => isWaiting(state.kind) && !lastRun)) return "Pending";
   if (apps.some(({ state }) => state.kind !== "exited")) return "Running";
   return apps.some(({ state }) => state.kind === "exited" && state.run.exitCode !== 0) ? "Failed" : "Succeeded";
+}
+
+function restartPolicyOf({ spec }: DeepReadonly<Pod>): PodModel["restartPolicy"] {
+  return spec?.restartPolicy === "OnFailure" || spec?.restartPolicy === "Never" ? spec.restartPolicy : "Always";
 }
 
 function isWaiting(kind: Container["state"]["kind"]): boolean {

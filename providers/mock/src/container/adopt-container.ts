@@ -1,0 +1,61 @@
+import type { ContainerState as ApiState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/core";
+import type { BackOff, Container, FinishedRun, Instant } from "./container-state.ts";
+import { firstBackOffMs, maxBackOffMs } from "./container-step.ts";
+
+/**
+ * A container that has not started, with the state that its status at the API server shows. A status is all that remains of a mock container
+ * when the program ends, so a container that waited for its first start begins with that again.
+ *
+ * @param wallMs - the wall-clock time of `now`, in milliseconds since the epoch
+ */
+export function adoptContainer(container: Container, status: DeepReadonly<ContainerStatus>, now: Instant, wallMs: number): Container {
+  const { restartCount, state, lastState } = status;
+  const monotonic = (time: string | undefined): number => now.ms - (wallMs - Date.parse(time ?? now.time));
+  const lastRun = lastState?.terminated && runOf(lastState.terminated);
+  if (state?.terminated) return { ...container, restartCount, lastRun, state: { kind: "exited", run: runOf(state.terminated) } };
+  if (state?.running) {
+    const { startedAt = now.time } = state.running;
+    const startedMs = monotonic(startedAt);
+    const backOff = backOffAfter(restartCount, startedMs);
+    return {
+      ...container,
+      restartCount,
+      lastRun,
+      backOff,
+      state: { kind: "running", startedAt, startedMs, ...readiness(container, status.ready, startedMs, now) },
+    };
+  }
+  if (!lastRun) return container;
+  const endedMs = monotonic(lastRun.finishedAt);
+  const { delayMs = firstBackOffMs } = backOffAfter(restartCount, endedMs) ?? {};
+  const backOff = backOffAfter(restartCount, endedMs - lastRun.ranMs);
+  return { ...container, restartCount, lastRun, backOff, state: { kind: "crashLoop", delayMs, untilMs: endedMs + delayMs } };
+}
+
+/** The readiness and the time since when it holds. A script that flips it does so from now on. */
+function readiness(
+  { script: { readyAfterMs, flipReadyEveryMs } }: Container,
+  ready: boolean,
+  startedMs: number,
+  now: Instant,
+): { readonly ready: boolean; readonly readySinceMs: number } {
+  const wasReady = ready || (flipReadyEveryMs !== undefined && startedMs + readyAfterMs < now.ms);
+  if (!wasReady) return { ready, readySinceMs: startedMs };
+  return { ready, readySinceMs: flipReadyEveryMs === undefined ? startedMs + readyAfterMs : now.ms };
+}
+
+/** The back-off of a container that was restarted so often. The first restart is immediate, and each later one doubles the delay. */
+function backOffAfter(restartCount: number, setMs: number): BackOff | undefined {
+  return restartCount === 0 ? undefined : { delayMs: Math.min(firstBackOffMs * 2 ** (restartCount - 1), maxBackOffMs), setMs };
+}
+
+function runOf({
+  startedAt = "",
+  finishedAt = "",
+  exitCode,
+  reason = "",
+  message,
+}: DeepReadonly<NonNullable<ApiState["terminated"]>>): FinishedRun {
+  const ranMs = Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) || 0;
+  return { startedAt, finishedAt, ranMs, exitCode, reason, message };
+}
