@@ -25,7 +25,7 @@ export function renderAdoption(columns: readonly MatrixColumn[]): string {
     known.filter((column) => resultOf(column) === result).map(({ provider }) => names[provider] ?? provider);
   return [
     `Pods of ${listed(of("passed"))} outlive the program: the next start finds them and restarts none.`,
-    `Pods of ${listed(of("lacking"))} end with the program, and the next start creates those that the API server still has.`,
+    `Pods of ${listed(of("lacking"))} exist in the program only: the next start goes on with them as their statuses at the API server show.`,
     "Which it is for another provider, [the table of features](providers.md) says under `adoption`.",
   ].join(" ");
 }

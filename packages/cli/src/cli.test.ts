@@ -36,6 +36,7 @@ test("help names every command and every exit code", async () => {
   for (const word of [
     "run",
     "demo",
+    "simulate",
     "providers",
     "config",
     "manifests",
@@ -163,12 +164,12 @@ test.for<[line: string, code: number, message: string]>([
   [
     "rum",
     64,
-    '"rum": unknown command, expected one of run, join, demo, providers, config, manifests, service, doctor, plan, explain, status, completion, version, help; did you mean run?',
+    '"rum": unknown command, expected one of run, join, demo, simulate, providers, config, manifests, service, doctor, plan, explain, status, completion, version, help; did you mean run?',
   ],
   [
     "help rum",
     64,
-    '"rum": unknown command, expected one of run, join, demo, providers, config, manifests, service, doctor, plan, explain, status, completion, version, help; did you mean run?',
+    '"rum": unknown command, expected one of run, join, demo, simulate, providers, config, manifests, service, doctor, plan, explain, status, completion, version, help; did you mean run?',
   ],
   ["--provder mock", 64, '--provder: unknown flag for "run"; did you mean --provider?'],
   ["run extra", 64, '"extra": unexpected argument for "run"'],
@@ -187,6 +188,11 @@ test.for<[line: string, code: number, message: string]>([
   ["run --provider ./no.ts", 78, '--provider: "./no.ts": does not exist, expected the path of a module'],
   ["run --provider mock --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a readable file'],
   ["run --provider mock --kubeconfig no-such-file", 78, "there is no file"],
+  ["simulate --nodes 0", 78, "--nodes: 0: expected a number >=1"],
+  ["simulate --name A_B", 78, "--name: \"A_B\": expected lower-case letters, digits, '-' and '.'"],
+  ["simulate --pods many", 78, '--pods: "many": expected a quantity such as 20'],
+  ["simulate --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a readable file'],
+  ["simulate --port 6443", 64, "--port: expected together with --embedded"],
   ["demo --port http", 78, '--port: "http": expected a port from 0 to 65535'],
 ])("virtual-kubelet %s ends with %d and one line", async ([line, code, message]) => {
   const result = await program(line);

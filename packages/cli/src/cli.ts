@@ -18,6 +18,7 @@ const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   run: () => import("./commands/run.ts"),
   join: () => import("./commands/join.ts"),
   demo: () => import("./commands/demo.ts"),
+  simulate: () => import("./commands/simulate.ts"),
   providers: () => import("./commands/providers.ts"),
   config: () => import("./commands/config.ts"),
   manifests: () => import("./commands/manifests.ts"),
@@ -89,7 +90,7 @@ function checkArguments({ name, args, words }: Command, given: readonly string[]
   );
 }
 
-/** Whether a signal ends a command at once. A run and a demo end gracefully instead. */
+/** Whether a signal ends a command at once. A run, a simulation and a demo end gracefully instead. */
 function isEndedBySignal({ name }: Command): boolean {
   return name === "config" || name === "doctor" || name === "explain" || name === "manifests" || name === "plan" || name === "providers";
 }

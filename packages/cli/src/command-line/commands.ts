@@ -22,6 +22,10 @@ export const commands: readonly Command[] = [
     name: "demo",
     summary: "start a demo cluster with a virtual node; needs only Node.js",
   },
+  {
+    name: "simulate",
+    summary: "add mock nodes to a cluster, or to one in memory with --embedded: pods that are bound to them run at once, and cost nothing",
+  },
   { name: "providers", summary: "list the built-in providers, or show the capabilities and settings of one", args: "[NAME]" },
   {
     name: "config",

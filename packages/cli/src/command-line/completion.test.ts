@@ -19,6 +19,7 @@ test.for<[words: string[], offered: string[]]>([
       "run",
       "join",
       "demo",
+      "simulate",
       "providers",
       "config",
       "manifests",

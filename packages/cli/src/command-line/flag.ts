@@ -2,6 +2,7 @@ export type CommandName =
   | "run"
   | "join"
   | "demo"
+  | "simulate"
   | "version"
   | "providers"
   | "config"

@@ -7,12 +7,15 @@ import { joinFlags } from "./join-flags.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 import { manifestFlags } from "./manifest-flags.ts";
 import { serviceFlags } from "./service-flags.ts";
+import { simulateFlags } from "./simulate-flags.ts";
 import { statusFlags } from "./status-flags.ts";
 
 /** Commands that read the settings of a run. They take the same flags, so a command line of `run` can be checked and prepared unchanged. */
 const settings: readonly CommandName[] = ["run", "config", "manifests", "service", "doctor"];
 /** Commands that read the settings of a plan. */
 const planned: readonly CommandName[] = [...settings, "plan"];
+/** Commands that read a setting of a run that is useful in a simulation, too. */
+const simulated: readonly CommandName[] = [...settings, "simulate"];
 /** Commands that look for the running program. */
 const located: readonly CommandName[] = ["status"];
 const noTracing = "traces go to the OpenTelemetry collector that OTEL_EXPORTER_OTLP_ENDPOINT names; the guide Monitoring says how";
@@ -32,7 +35,7 @@ const live: readonly Flag[] = [
     name: "provider-config",
     type: "string",
     value: "FILE",
-    commands: planned,
+    commands: [...planned, "simulate"],
     path: "nodes[].providerConfigFile",
     help: "the provider's configuration file: JSON, YAML or TOML, by its suffix",
   },
@@ -60,7 +63,7 @@ const live: readonly Flag[] = [
     name: "context",
     type: "string",
     value: "NAME",
-    commands: settings,
+    commands: simulated,
     path: "cluster.context",
     default: "the kubeconfig's own",
     help: "context of the kubeconfig",
@@ -97,7 +100,7 @@ const live: readonly Flag[] = [
     name: "node-ip",
     type: "string",
     value: "IP",
-    commands: settings,
+    commands: simulated,
     path: "nodes[].address",
     env: ["VKUBELET_POD_IP"],
     default: "the provider's, else POD_IP, else the host's first",
@@ -108,7 +111,7 @@ const live: readonly Flag[] = [
     name: "label",
     type: "labels",
     value: "KEY=VALUE",
-    commands: settings,
+    commands: simulated,
     path: "nodes[].labels",
     help: "label of the node; may be repeated",
   },
@@ -221,7 +224,7 @@ const live: readonly Flag[] = [
     name: "health-addr",
     type: "string",
     value: "HOST:PORT",
-    commands: settings,
+    commands: simulated,
     path: "health.address",
     default: defaults.healthAddress,
     help: "address that /healthz, /livez and /readyz are served on; off disables them",
@@ -230,7 +233,7 @@ const live: readonly Flag[] = [
     name: "debug-addr",
     type: "string",
     value: "HOST:PORT",
-    commands: settings,
+    commands: simulated,
     path: "debug.address",
     default: defaults.debugAddress,
     help: "loopback address of a page that shows what virtual-kubelet status shows; off disables it",
@@ -240,7 +243,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "LEVEL",
     choices: ["debug", "info", "warn", "error"],
-    commands: settings,
+    commands: simulated,
     path: "log.level",
     default: defaults.logLevel,
     help: "lowest level that is logged",
@@ -250,7 +253,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FORMAT",
     choices: ["auto", "text", "json"],
-    commands: settings,
+    commands: simulated,
     path: "log.format",
     default: defaults.logFormat,
     help: "auto is text on a terminal and JSON lines elsewhere",
@@ -291,6 +294,7 @@ const live: readonly Flag[] = [
     help: "port of the demo's API server on 127.0.0.1",
   },
 
+  ...simulateFlags,
   ...statusFlags,
 
   {

@@ -1,21 +1,19 @@
 import { VirtualNode } from "@virtual-kubelet/core";
-import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { messageOf } from "@virtual-kubelet/errdefs";
 import { createKubeClient, resources, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { PrometheusMetrics } from "@virtual-kubelet/metrics";
 import { provider } from "@virtual-kubelet/provider-mock";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { dirname, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { defaults } from "../config/defaults.ts";
 import type { Context } from "../context.ts";
 import { demoDeployment, demoDeploymentObject, demoNodeName } from "../demo/demo-workload.ts";
 import { demoAddress, freePort, serveDemoNode } from "../demo/demo-kubelet.ts";
+import { openEmbedded, writeKubeconfig } from "../demo/embedded-cluster.ts";
 import { DemoScreen } from "../demo/demo-screen.ts";
 import { watchPods } from "../demo/watch-pods.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isOn, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
-import { ConfigError, ProgramError } from "../program-error.ts";
+import { ProgramError } from "../program-error.ts";
 import { runNodes } from "../nodes/run-nodes.ts";
 import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
@@ -27,7 +25,7 @@ const shutdownTimeoutMs = 10_000;
 export async function execute(line: CommandLine, context: Context): Promise<number> {
   const screen = new DemoScreen(context);
   const kubeconfig = resolve(context.cwd, valueOf(line, "kubeconfig") ?? defaults.demoKubeconfig);
-  await using server = await openServer(line, context);
+  await using server = await openEmbedded(line, context, "demo");
   await writeKubeconfig(kubeconfig, server);
   screen.done(`Kubernetes API server on ${server.url} (in memory)`);
 
@@ -139,30 +137,6 @@ function newNode({ client, kubeletPort, context: { clock, random, hostName }, lo
     logger,
     metrics,
   });
-}
-
-async function openServer(line: CommandLine, { clock, random }: Context): Promise<ApiServer> {
-  const text = valueOf(line, "port") ?? "0";
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
-    throw new ConfigError(`--port: ${JSON.stringify(text)}: expected a port from 0 to 65535`);
-  try {
-    return await startApiServer({ port: Number(text), clock, random, contextName: "demo" });
-  } catch (error) {
-    throw new ProgramError(`demo: cannot serve on 127.0.0.1:${text}: ${messageOf(error)}; choose another --port`, exitCodes.failure.code, {
-      cause: error,
-    });
-  }
-}
-
-/** Readable by its owner only, because it holds the administrator's token. */
-async function writeKubeconfig(file: string, server: ApiServer): Promise<void> {
-  try {
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, server.kubeconfig(), { mode: 0o600 });
-    await chmod(file, 0o600);
-  } catch (error) {
-    throw new ConfigError(`--kubeconfig: ${JSON.stringify(file)}: cannot be written: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 function failIfEarly(code: number, signal: AbortSignal): void {

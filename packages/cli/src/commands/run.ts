@@ -57,7 +57,19 @@ async function runDry(planned: readonly PlannedNode[], loaded: LoadedSettings, c
   return isClear ? exitCodes.ok.code : exitCodes.failure.code;
 }
 
-async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context, logger: Logger): Promise<number> {
+/**
+ * Runs planned nodes until the context's signal aborts or one of them fails.
+ *
+ * @param onReady - called when all nodes are ready. Default: nothing
+ * @returns exit code; errors have been logged
+ */
+export async function runPlanned(
+  planned: readonly PlannedNode[],
+  loaded: LoadedSettings,
+  context: Context,
+  logger: Logger,
+  onReady?: () => void,
+): Promise<number> {
   const { settings } = loaded;
   const { clock, random, signal } = context;
   // Served by the node's HTTPS server.
@@ -78,6 +90,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     tracer,
   };
   const { runnable, live, pool, unlisted } = openNodes(planned, common, group);
+  if (onReady) Promise.all(runnable.map(({ node }) => node.ready)).then(onReady, () => {});
   const { virtualKubelet } = versionInfo();
   const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`);
   const shown =

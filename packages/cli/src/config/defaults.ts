@@ -27,4 +27,8 @@ export const defaults = {
   logLevel: "info",
   logFormat: "auto",
   demoKubeconfig: ".demo/kubeconfig",
+  simulateKubeconfig: ".simulate/kubeconfig",
+  simulatedNodes: 10,
+  simulatedName: "sim",
+  simulatedPods: 110,
 } as const;

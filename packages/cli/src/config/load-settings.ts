@@ -36,7 +36,12 @@ export interface LoadedSettings {
  * @throws ConfigError with one line for each problem
  */
 export async function loadSettings(line: CommandLine, context: Context): Promise<LoadedSettings> {
-  const { merged, nodeCount, nameOf, resolvePath } = await readLayers(line, context);
+  return checkLayers(await readLayers(line, context), line, context);
+}
+
+/** Checks merged layers, and applies defaults. @throws ConfigError with one line for each problem */
+export function checkLayers(layers: UncheckedSettings, line: CommandLine, context: Context): LoadedSettings {
+  const { merged, nodeCount, nameOf, resolvePath } = layers;
   const parsed = settingsSchema.safeParse(merged.value);
   if (!parsed.success) {
     throw new ConfigError(

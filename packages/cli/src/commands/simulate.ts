@@ -1,0 +1,99 @@
+import { dirname, join, relative, resolve } from "node:path";
+import { isOn, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
+import { defaults } from "../config/defaults.ts";
+import { mergeLayers, type ConfigPath, type LayerEntry } from "../config/layers.ts";
+import { absolutePath, checkLayers, type LoadedSettings } from "../config/load-settings.ts";
+import { nameBySource } from "../config/problems.ts";
+import { configApiVersion, configKind } from "../config/schema.ts";
+import { envEntries, flagEntries } from "../config/setting-entries.ts";
+import type { Context } from "../context.ts";
+import { freePort } from "../demo/demo-kubelet.ts";
+import { DemoScreen } from "../demo/demo-screen.ts";
+import { openEmbedded, writeKubeconfig } from "../demo/embedded-cluster.ts";
+import { createProgramLogger } from "../logging/program-logger.ts";
+import { planNodes } from "../nodes/plan-nodes.ts";
+import { UsageError } from "../program-error.ts";
+import { runPlanned } from "./run.ts";
+
+/** `simulate`: runs mock nodes on a cluster, or on an API server in this process, until the signal aborts. */
+export async function execute(line: CommandLine, context: Context): Promise<number> {
+  const screen = new DemoScreen(context);
+  const isEmbedded = isOn(line, "embedded");
+  const given = valueOf(line, "kubeconfig");
+  if (!isEmbedded && valueOf(line, "port") !== undefined)
+    throw new UsageError("--port: expected together with --embedded, because it is the port of the API server in memory");
+  const written = isEmbedded ? resolve(context.cwd, given ?? defaults.simulateKubeconfig) : undefined;
+  const loaded = settingsOf(line, context, { written, kubeletPort: valueOf(line, "kubelet-port") ?? String(await freePort()) });
+  // Problems of the settings are told before a server starts.
+  const planned = await planNodes(loaded, context);
+  await using server = isEmbedded ? await openEmbedded(line, context, "simulate") : undefined;
+  if (server && written !== undefined) {
+    await writeKubeconfig(written, server);
+    screen.done(`Kubernetes API server on ${server.url} (in memory)`);
+  }
+  const count = planned.length === 1 ? "1 node" : `${planned.length} nodes`;
+  sayNext(screen, kubectlOf(written ?? given, context), count);
+  const logger = createProgramLogger(loaded.settings.log, context);
+  for (const warning of loaded.warnings) logger.warn({}, warning);
+  const onReady = (): void =>
+    screen.done(loaded.settings.instance.group === undefined ? `${count} Ready` : `this instance's share of ${count} is Ready`);
+  return await runPlanned(planned, loaded, context, logger, onReady);
+}
+
+/** The settings of a run of mock nodes. @throws ConfigError with one line for each problem */
+function settingsOf(
+  line: CommandLine,
+  context: Context,
+  { written, kubeletPort }: { readonly written: string | undefined; readonly kubeletPort: string },
+): LoadedSettings {
+  const base = { apiVersion: configApiVersion, kind: configKind, nodes: [{ provider: "mock", taint: { disable: true } }] };
+  const own = (flag: string, path: ConfigPath, fallback: unknown): LayerEntry => {
+    const text = valueOf(line, flag);
+    if (text === undefined) return { path, value: fallback, source: { kind: "default" } };
+    return { path, value: /^\d+$/.test(text) && flag !== "name" ? Number(text) : text, source: { kind: "flag", name: flag } };
+  };
+  const fixed = (path: ConfigPath, value: unknown): LayerEntry => ({ path, value, source: { kind: "default" } });
+  const given = valueOf(line, "kubeconfig");
+  const merged = mergeLayers(base, { kind: "default" }, [
+    fixed(["log", "level"], "warn"),
+    ...envEntries(context.env, 1),
+    own("name", ["nodes", 0, "name"], defaults.simulatedName),
+    own("nodes", ["nodes", 0, "count"], defaults.simulatedNodes),
+    own("pods", ["nodes", 0, "capacity", "pods"], defaults.simulatedPods),
+    own("kubelet-port", ["nodes", 0, "kubeletPort"], Number(kubeletPort)),
+    ...(given === undefined || written !== undefined ? [] : [own("kubeconfig", ["cluster", "kubeconfig"], given)]),
+    ...(written === undefined ? [] : embeddedEntries(written, fixed)),
+    ...flagEntries(line.flags, 1),
+  ]);
+  const layers = {
+    merged,
+    nodeCount: 1,
+    nameOf: nameBySource(merged.sourceOf, undefined),
+    resolvePath: (_path: ConfigPath, value: string): string => absolutePath(context.cwd, value, context),
+  };
+  return checkLayers(layers, line, context);
+}
+
+/** Settings of nodes whose API server is in this process: nobody approves their certificates, and nobody else calls them. */
+function embeddedEntries(kubeconfig: string, fixed: (path: ConfigPath, value: unknown) => LayerEntry): LayerEntry[] {
+  return [
+    fixed(["cluster", "kubeconfig"], kubeconfig),
+    fixed(["kubelet", "address"], "127.0.0.1"),
+    fixed(["kubelet", "serverTLSBootstrap"], false),
+    fixed(["kubelet", "certDirectory"], join(dirname(kubeconfig), "pki")),
+    fixed(["nodes", 0, "address"], "127.0.0.1"),
+  ];
+}
+
+function kubectlOf(kubeconfig: string | undefined, { cwd }: Context): string {
+  if (kubeconfig === undefined) return "kubectl";
+  const file = relative(cwd, resolve(cwd, kubeconfig));
+  return `kubectl --kubeconfig ${file.startsWith("..") ? resolve(cwd, kubeconfig) : file}`;
+}
+
+function sayNext(screen: DemoScreen, kubectl: string, count: string): void {
+  screen.say(`${count} join the cluster. Type in another terminal (Ctrl-C here stops the simulation):`);
+  screen.say(`  ${screen.strong(`${kubectl} get nodes`)}`);
+  screen.say(`  ${screen.strong(`${kubectl} create deployment web --image nginx --replicas 100`)}`);
+  screen.say(`  ${screen.strong(`${kubectl} get pods -o wide --watch`)}`);
+}
