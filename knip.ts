@@ -18,7 +18,10 @@ function configure({ production = false }: { readonly production?: boolean }): K
       "{providers,templates}/*": { entry: ["test/run-*.ts!"], project: product },
       "examples/*": { project: ["src/**/*.ts!"] },
       bench: {
-        entry: ["src/{run,nomad,bare-loop,lease-under-load,our-node}.ts!", "src/embedding-host.mjs!"],
+        entry: [
+          "src/{run,nomad,growth,many-nodes,lease-under-load,our-node}.ts!",
+          "src/{bare-loop,embedding-host,pause-recorder,idle-loop}.mjs!",
+        ],
         project: ["src/**/*.{ts,mjs}!"],
       },
       e2e: {

@@ -1,5 +1,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { growthTable, readGrowth } from "../bench/src/growth-data.ts";
+import { drawGrowth, drawPauses } from "../bench/src/growth-picture.ts";
 import { conformanceSections } from "../e2e/kubernetes/conformance-page.ts";
 import { parseConformanceRun } from "../e2e/kubernetes/conformance-record.ts";
 import { trials } from "../e2e/kubernetes/trials.ts";
@@ -129,6 +131,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: monitoringGuide, region: "resource-metrics", content: () => renderMetricTable(resourceReference()) },
   { page: monitoringGuide, region: "probe-metrics", content: () => renderMetricTable(probeReference()) },
   { page: monitoringGuide, region: "alerts", content: () => renderAlertGuide(alerts) },
+  { page: "docs/guides/performance.md", region: "growth", content: () => growthTable(readGrowth()) },
   { page: "docs/guides/reasons.md", region: "reasons", content: async () => renderReasons(await referenceExplanations()) },
   { page: "docs/guides/reasons.md", region: "error-codes", content: async () => renderErrorCodes(await referenceExplanations()) },
   { page: "docs/guides/reasons.md", region: "conditions", content: async () => renderConditions(await referenceExplanations()) },
@@ -149,6 +152,8 @@ interface GeneratedFile {
 }
 
 const files: readonly GeneratedFile[] = [
+  { path: "docs/pictures/growth.svg", content: () => drawGrowth(readGrowth()) },
+  { path: "docs/pictures/pauses.svg", content: () => drawPauses(readGrowth()) },
   { path: "deploy/monitoring/alerts.yaml", content: () => renderRuleFile(alerts) },
   { path: "deploy/monitoring/prometheus-rule.yaml", content: () => renderPrometheusRule(alerts) },
   { path: "deploy/monitoring/dashboard.json", content: () => renderDashboard(rows) },

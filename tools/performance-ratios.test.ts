@@ -22,7 +22,8 @@ function sideOf([podsPerSecond = NaN, p50Ms = NaN, p99Ms = NaN, cpuSeconds = NaN
 
 test("the performance guide shows every ratio of its figures, also the unfavourable ones", () => {
   const guide = readFileSync(join(root, "docs/guides/performance.md"), "utf8");
-  const rows = guide.split("\n").flatMap((line) => parseRow(line) ?? []);
+  const race = guide.slice(guide.indexOf("<!-- begin measured -->"), guide.indexOf("<!-- end measured -->"));
+  const rows = race.split("\n").flatMap((line) => parseRow(line) ?? []);
   const contenders = rows.filter(({ name }) => !name.startsWith("ours-"));
 
   expect(contenders.map(({ name }) => name)).toEqual(["ours", "bare loop", "kwok"]);

@@ -1,8 +1,12 @@
-import { spawn, execFileSync, type ChildProcess } from "node:child_process";
+import { execFileSync, type ChildProcess } from "node:child_process";
 import { mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { spawnChild } from "./children.ts";
 
 const root = join(import.meta.dirname, "../..");
+const mainProgram = join(root, "packages/cli/dist/main.js");
+const bareLoopProgram = join(import.meta.dirname, "bare-loop.mjs");
+const pauseRecorder = join(import.meta.dirname, "pause-recorder.mjs");
 
 /** Environment that a contender runs in. */
 export interface Site {
@@ -15,29 +19,35 @@ export interface Site {
 export interface Contender {
   readonly name: string;
   readonly start: (site: Site) => ChildProcess;
-  /** Whether the program registers its node. */
-  readonly registersNode: boolean;
 }
 
 /** Our node: the published program with the mock provider. */
-export const ours: Contender = {
-  name: "ours",
-  registersNode: true,
-  start: (site) => {
-    const config = join(site.directory, "mock.json");
-    writeFileSync(config, JSON.stringify({ ours: { cpu: "10k", memory: "100Ti", pods: "5000" } }));
-    const main = join(root, "packages/cli/dist/main.js");
-    const flags = ["--kubeconfig", site.kubeconfig, "--nodename", "ours", "--provider", "mock", "--provider-config", config];
-    return launch(site, "ours", process.execPath, [main, ...flags, "--log-level", "warn", "--health-addr", "127.0.0.1:0"]);
-  },
-};
+export const ours: Contender = { name: "ours", start: (site) => startOurs(site, []) };
+
+/** Our node with a record of its event loops' pauses; see `pause-recorder.mjs`. */
+export function oursRecording(prefix: string): Contender {
+  return { name: "ours", start: (site) => startOurs(site, ["--import", pauseRecorder], { PAUSES: prefix }) };
+}
+
+/** A program that does nothing but record its pauses. */
+export function idleLoop(prefix: string): Contender {
+  const args = ["--import", pauseRecorder, join(import.meta.dirname, "idle-loop.mjs")];
+  return { name: "idle loop", start: (site) => launch(site, "idle-loop", process.execPath, args, { PAUSES: prefix }) };
+}
+
+function startOurs(site: Site, nodeFlags: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
+  const config = join(site.directory, "mock.json");
+  writeFileSync(config, JSON.stringify({ ours: { cpu: "100k", memory: "1000Ti", pods: "100000", podCIDR: "10.64.0.0/12" } }));
+  const flags = ["--kubeconfig", site.kubeconfig, "--nodename", "ours", "--provider", "mock", "--provider-config", config];
+  const args = [...nodeFlags, mainProgram, ...flags, "--log-level", "warn", "--health-addr", "127.0.0.1:0"];
+  return launch(site, "ours", process.execPath, args, environment);
+}
 
 /** Our node from its sources, with one version of HTTP for all requests except those of the lease. */
 export function oursOver(http: "HTTP/1.1" | "HTTP/2"): Contender {
   const node = http === "HTTP/2" ? "ours-h2" : "ours-h1";
   return {
     name: node,
-    registersNode: true,
     start: (site) => {
       const flags = [
         "--conditions=@virtual-kubelet/source",
@@ -51,42 +61,62 @@ export function oursOver(http: "HTTP/1.1" | "HTTP/2"): Contender {
   };
 }
 
-/** The minimal program; see `bare-loop.ts`. */
+/** The minimal program; see `bare-loop.mjs`. */
 export const bareLoop: Contender = {
   name: "bare loop",
-  registersNode: false,
-  start: (site) => launch(site, "bare-loop", process.execPath, [join(import.meta.dirname, "bare-loop.ts"), site.kubeconfig, "bare"]),
+  start: (site) => launch(site, "bare-loop", process.execPath, [bareLoopProgram, site.kubeconfig, "bare"]),
 };
 
 /** kwok with its own fast stages: no delays, heartbeats by lease. */
 export const kwok: Contender = {
   name: "kwok",
-  registersNode: false,
-  start: (site) => {
-    const config = join(site.directory, "kwok.yaml");
-    writeFileSync(config, kwokStages());
-    const flags = [
-      "--kubeconfig",
-      site.kubeconfig,
-      "--config",
-      config,
-      "--manage-single-node",
-      "kwok",
-      "--node-lease-duration-seconds",
-      "40",
-    ];
-    return launch(site, "kwok", kwokProgram(), flags);
-  },
+  start: (site) => startKwok(site, ["--manage-single-node", "kwok"]),
 };
+
+/** Our node's program with many nodes; they share one server. */
+export function oursWithNodes(names: readonly string[], kubeletPort: number): Contender {
+  return {
+    name: "ours",
+    start: (site) => {
+      const config = join(site.directory, "nodes.json");
+      const mock = { cpu: "1k", memory: "1Ti", pods: "1000" };
+      const nodes = names.map((name, index) => ({
+        name,
+        provider: "mock",
+        kubeletPort,
+        providerConfig: { ...mock, podCIDR: podRange(index) },
+      }));
+      writeFileSync(config, JSON.stringify({ nodes }));
+      const flags = ["--config", config, "--kubeconfig", site.kubeconfig, "--log-level", "warn", "--health-addr", "127.0.0.1:0"];
+      return launch(site, "ours", process.execPath, [mainProgram, ...flags]);
+    },
+  };
+}
+
+/** A range of 256 addresses for each of up to 4,096 nodes. */
+function podRange(index: number): string {
+  return `10.${64 + (index >> 8)}.${index & 255}.0/24`;
+}
+
+/** kwok for all nodes of the cluster. */
+export const kwokWithNodes: Contender = { name: "kwok", start: (site) => startKwok(site, ["--manage-all-nodes"]) };
 
 /** Name of the node that the contender's pods are bound to. */
 export function nodeOf(contender: Contender): string {
   return contender.name === "bare loop" ? "bare" : contender.name;
 }
 
-/** Path of kwok in Go's build cache; the first call builds it, which takes some minutes. */
+/** Starts kwok with its own fast stages for the nodes that `which` selects. */
+function startKwok(site: Site, which: readonly string[]): ChildProcess {
+  const config = join(site.directory, "kwok.yaml");
+  writeFileSync(config, kwokStages());
+  const flags = ["--kubeconfig", site.kubeconfig, "--config", config, ...which, "--node-lease-duration-seconds", "40"];
+  return launch(site, "kwok", kwokProgram(), flags);
+}
+
+/** Path of kwok: `KWOK`, else in Go's build cache; the first call builds it, which takes some minutes. */
 export function kwokProgram(): string {
-  return goInKwokModule("tool", "-n", "kwok");
+  return process.env["KWOK"] || goInKwokModule("tool", "-n", "kwok");
 }
 
 function kwokStages(): string {
@@ -103,8 +133,8 @@ function goInKwokModule(...args: readonly string[]): string {
   return execFileSync("go", args, { cwd: join(root, "tools/kwok"), encoding: "utf8" }).trim();
 }
 
-function launch(site: Site, name: string, program: string, args: readonly string[]): ChildProcess {
+function launch(site: Site, name: string, program: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
   mkdirSync(site.directory, { recursive: true });
   const log = openSync(join(site.directory, `${name}.log`), "a");
-  return spawn(program, args, { stdio: ["ignore", "pipe", log] });
+  return spawnChild(program, args, { stdio: ["ignore", "pipe", log], env: { ...process.env, ...environment } });
 }

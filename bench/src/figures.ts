@@ -124,3 +124,45 @@ export interface ClustersReport {
     readonly cpuShare: number;
   };
 }
+
+/** Results for many nodes of one program. */
+export interface ManyNodesFigures {
+  /** From the program's start until a watch shows all nodes as Ready. */
+  readonly readyMs: number;
+  /** Without pods. */
+  readonly rest: {
+    /** Share of a core. */
+    readonly cpuShare: number;
+    readonly residentMiB: number;
+    /** Established TCP connections. */
+    readonly connections: number;
+  };
+  readonly peakMiB: number;
+  readonly up: ManyNodesPhase;
+  readonly down: ManyNodesPhase;
+  /** Pods that did not run, or were not gone, in time. */
+  readonly missing: number;
+  /** Lateness of the renewals by the leases' `renewTime`, at rest and while pods come and go. */
+  readonly lateP99Ms: { readonly rest: number; readonly load: number };
+  /** Upper bound of the same in the program's own metric; only ours has one. */
+  readonly lateP99BoundMs?: number;
+}
+
+/** Pods that come, or go. */
+interface ManyNodesPhase {
+  readonly podsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuSeconds: number;
+}
+
+/** Results of `many-nodes.ts`; medians of the rounds. */
+export interface ManyNodesReport {
+  readonly circumstances: string;
+  readonly kubernetes: string;
+  readonly nodes: number;
+  readonly podsPerNode: number;
+  readonly rounds: number;
+  readonly ours: ManyNodesFigures;
+  readonly kwok: ManyNodesFigures;
+}

@@ -8,7 +8,14 @@ export const guide: string = join(import.meta.dirname, "../../docs/guides/perfor
 /** Writes text between the markers of that name in the guide. */
 export function writeMeasured(
   file: string,
-  name: "measured" | "measured: embedded" | "measured: streams" | "measured: docker" | "measured: nomad" | "measured: clusters",
+  name:
+    | "measured"
+    | "measured: embedded"
+    | "measured: many nodes"
+    | "measured: streams"
+    | "measured: docker"
+    | "measured: nomad"
+    | "measured: clusters",
   markdown: string,
 ): void {
   const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];

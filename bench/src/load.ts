@@ -5,8 +5,8 @@ import { cpuSeconds, residentMiB } from "./process-stats.ts";
 /** Options of {@link runLoad}. */
 export interface LoadOptions {
   readonly access: ApiAccess;
-  /** Name of the node that the pods are bound to; `undefined`: the scheduler chooses. */
-  readonly node: string | undefined;
+  /** Name of the node that the pods are bound to, or names of nodes that take turns; `undefined`: the scheduler chooses. */
+  readonly node: string | readonly string[] | undefined;
   readonly pods: number;
   /** Returns the pod of a name; default: {@link plainPod}. */
   readonly podOf?: (name: string) => PodToCreate;
@@ -63,11 +63,13 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const following = followPods(watch, `labelSelector=bench%3D${run}`, onEvent, stop.signal);
   try {
     const names = Array.from({ length: count }, (_, index) => `${run}-${index}`);
-    const up = await measure(options, requests, running, names, (name) => {
+    const nodes = [node ?? []].flat();
+    const up = await measure(options, requests, running, names, (name, index) => {
       const { metadata, spec } = podOf(name);
+      const nodeName = nodes[index % nodes.length];
       return requests.send("POST", "/api/v1/namespaces/default/pods", {
         metadata: { ...metadata, labels: { ...metadata.labels, bench: run } },
-        spec: { ...(node !== undefined && { nodeName: node }), ...spec },
+        spec: { ...(nodeName !== undefined && { nodeName }), ...spec },
       });
     });
     if (options.keep) {
@@ -125,7 +127,7 @@ async function measure(
   api: Api,
   arrivals: Arrivals,
   names: readonly string[],
-  ask: (name: string) => Promise<unknown>,
+  ask: (name: string, index: number) => Promise<unknown>,
 ): Promise<Phase> {
   const before = await requestCounts(api);
   const cpuBefore = mapValues(processes, cpuSeconds);
@@ -134,12 +136,12 @@ async function measure(
     for (const [name, pid] of Object.entries(processes)) peak[name] = Math.max(peak[name] ?? 0, residentMiB(pid));
   }, 200);
   const startMs = performance.now();
-  const queue = names.values();
+  const queue = names.entries();
   await Promise.all(
     Array.from({ length: concurrency }, async () => {
-      for (const name of queue) {
+      for (const [index, name] of queue) {
         arrivals.asked.set(name, performance.now());
-        await ask(name);
+        await ask(name, index);
       }
     }),
   );

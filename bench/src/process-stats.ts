@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Linux counts CPU time in ticks of a hundredth of a second. */
@@ -14,11 +14,21 @@ export function cpuSeconds(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + cpuSeconds(child), own);
 }
 
-/** Share of one CPU that a process and its live descendants use, measured over 30 seconds. */
-export async function idleShare(pid: number): Promise<number> {
-  const before = cpuSeconds(pid);
-  await delay(30_000);
-  return (cpuSeconds(pid) - before) / 30;
+/**
+ * Share of one CPU that a process and its live descendants use, measured over `seconds`. It reads the scheduler's nanoseconds, because a
+ * tick would be a large part of an idle process' time.
+ */
+export async function idleShare(pid: number, seconds = 30): Promise<number> {
+  const before = scheduledNanoseconds(pid);
+  const startMs = performance.now();
+  await delay(seconds * 1_000);
+  return (scheduledNanoseconds(pid) - before) / 1e6 / (performance.now() - startMs);
+}
+
+/** Time on a CPU of all live threads of a process and its live descendants, in nanoseconds; 0 after the process has ended. */
+function scheduledNanoseconds(pid: number): number {
+  const own = threadsOf(pid).map((thread) => Number(tryRead(`/proc/${pid}/task/${thread}/schedstat`)?.split(" ")[0] ?? 0));
+  return [...own, ...childrenOf(pid).map(scheduledNanoseconds)].reduce((sum, value) => sum + value, 0);
 }
 
 /** Resident memory of a process and its live descendants, in MiB; 0 after the process has ended. */
@@ -35,13 +45,45 @@ export function peakResidentMiB(pid: number): number {
   return Number(kibibytes ?? 0) / 1024;
 }
 
+/** Number of TCP connections that a process and its live descendants hold. */
+export function tcpConnections(pid: number): number {
+  const established = new Set(["tcp", "tcp6"].flatMap((table) => establishedSockets(tryRead(`/proc/${pid}/net/${table}`) ?? "")));
+  const own = entriesOf(`/proc/${pid}/fd`).filter((fd) =>
+    established.has(/^socket:\[(\d+)\]$/.exec(tryLink(`/proc/${pid}/fd/${fd}`))?.[1] ?? ""),
+  );
+  return childrenOf(pid).reduce((sum, child) => sum + tcpConnections(child), own.length);
+}
+
+/** Inodes of the established connections in a table such as `/proc/PID/net/tcp`. */
+export function establishedSockets(table: string): string[] {
+  const [, ...lines] = table.trimEnd().split("\n");
+  return lines.flatMap((line) => {
+    const [, , , state, , , , , , inode] = line.trim().split(/\s+/);
+    return state === "01" && inode !== undefined ? [inode] : [];
+  });
+}
+
 function childrenOf(pid: number): number[] {
+  return threadsOf(pid).flatMap((thread) => (tryRead(`/proc/${pid}/task/${thread}/children`) ?? "").split(" ").filter(Boolean).map(Number));
+}
+
+function threadsOf(pid: number): string[] {
+  return entriesOf(`/proc/${pid}/task`);
+}
+
+function entriesOf(folder: string): string[] {
   try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-      (tryRead(`/proc/${pid}/task/${thread}/children`) ?? "").split(" ").filter(Boolean).map(Number),
-    );
+    return readdirSync(folder);
   } catch {
     return [];
+  }
+}
+
+function tryLink(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return "";
   }
 }
 

@@ -13,15 +13,16 @@ import { parseArgs, promisify } from "node:util";
 import { ensureControlPlane, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess } from "./api.ts";
 import { measureApiServers } from "./api-server.ts";
+import { stopChild } from "./children.ts";
 import { machine } from "./circumstances.ts";
 import { bareLoop, kwok, kwokProgram, nodeOf, ours, oursOver, type Contender, type Site } from "./contenders.ts";
 import { runLoad, type LoadResult, type Phase } from "./load.ts";
 import { median } from "./median.ts";
-import { idleShare } from "./process-stats.ts";
+import { idleShare, residentMiB } from "./process-stats.ts";
 import { hasEngine, measureDocker } from "./docker.ts";
 import { guide } from "./guide.ts";
-import { waitUntilReady } from "./node-ready.ts";
-import { writeGuide, type LeaseTimes, type Report, type Row } from "./report.ts";
+import { timeToReady, waitUntilReady } from "./node-ready.ts";
+import { writeGuide, type IdleFigures, type LeaseTimes, type Report, type Row } from "./report.ts";
 import { measureStreams } from "./streams.ts";
 import { measureClusters } from "./two-clusters.ts";
 
@@ -54,7 +55,9 @@ await using controlPlane = await startControlPlane({
 });
 const site: Site = { kubeconfig: controlPlane.kubeconfig.path, directory: mkdtempSync(join(tmpdir(), "bench-")) };
 
-const idleCpuShare = await onceRunning(ours, (_api, child) => idleShare(child.pid ?? 0));
+const readyMs = median(await inTurn(Math.max(rounds, 3), () => startOurs()));
+const idle = await onceRunning(ours, (_api, child) => measureIdle(child.pid ?? 0));
+process.stderr.write(`Ready after ${readyMs.toFixed(0)} ms, idle ${JSON.stringify(idle)}\n`);
 const results = await inRounds(contenders);
 const overHttp = await inRounds(variants);
 const heapBytesPerPod = await onceRunning(oursOver("HTTP/1.1"), heapPerPod);
@@ -68,7 +71,8 @@ const report: Report = {
   rounds,
   rows: contenders.map(({ name }) => rowOf(name, results.get(name) ?? [])),
   variants: variants.map(({ name }) => rowOf(name, overHttp.get(name) ?? [])),
-  idleCpuShare,
+  idle,
+  readyMs,
   heapBytesPerPod,
   lease,
   apiServers,
@@ -83,6 +87,33 @@ writeFileSync(
 );
 if (!values["no-guide"]) writeGuide(guide, report);
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+
+/** Starts our node and stops it again; returns the milliseconds until it was Ready. */
+async function startOurs(): Promise<number> {
+  let child: ChildProcess | undefined;
+  const api = new Api(readAccess(site.kubeconfig), { connections: 1 });
+  try {
+    return await timeToReady(readAccess(site.kubeconfig), [nodeOf(ours)], () => {
+      child = ours.start(site);
+    });
+  } finally {
+    await stopChild(child);
+    await api.send("DELETE", `/api/v1/nodes/${nodeOf(ours)}`).catch(() => {});
+    await api.close();
+  }
+}
+
+async function measureIdle(pid: number): Promise<IdleFigures> {
+  // What the start left behind is collected in this time, as in a node that has run for a while.
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  return { cpuShare: await idleShare(pid, 60), residentMiB: residentMiB(pid) };
+}
+
+async function inTurn<T>(count: number, act: () => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let turn = 0; turn < count; turn++) results.push(await act());
+  return results;
+}
 
 async function inRounds(all: readonly Contender[]): Promise<Map<string, LoadResult[]>> {
   const measured = new Map<string, LoadResult[]>(all.map(({ name }) => [name, []]));
@@ -105,13 +136,11 @@ async function onceRunning<T>(contender: Contender, use: (api: Api, child: Child
   if (contender === kwok) await createNode(api, nodeOf(kwok));
   const child = contender.start(site);
   try {
-    if (contender !== bareLoop) await waitUntilReady(readAccess(site.kubeconfig), nodeOf(contender), site.directory);
+    await waitUntilReady(readAccess(site.kubeconfig), nodeOf(contender), site.directory);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     return await use(api, child);
   } finally {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
+    await stopChild(child);
     await api.send("DELETE", `/api/v1/nodes/${nodeOf(contender)}`).catch(() => {});
     await api.close();
   }
@@ -122,6 +151,8 @@ function load(contender: Contender, child: ChildProcess): Promise<LoadResult> {
     access: readAccess(site.kubeconfig),
     node: nodeOf(contender),
     pods,
+    // As many as the race of the other load has: with more, every pod waits longer, and the ratios shrink.
+    concurrency: 16,
     processes: { [contender.name]: child.pid ?? 0, apiserver: apiServerPid(controlPlane) },
   });
 }
