@@ -214,11 +214,10 @@ export function isOver({ backend, call }: PodState): boolean {
 export function hasEnded(status: ProviderPodStatus, pod: DeepReadonly<Pod> | undefined): boolean {
   if (isTerminalPhase(status.phase)) return true;
   if (status.endsWhenGone) return false;
+  if (hasRunning(status.initContainerStatuses) || hasRunning(status.ephemeralContainerStatuses)) return false;
   const containers = status.containerStatuses ?? [];
-  const beside = [...(status.initContainerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])];
-  if (beside.some(({ state }) => state?.running !== undefined)) return false;
-  if (pod && !reportsAll(pod, status)) return false;
-  return containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined);
+  if (containers.length === 0 || !containers.every(({ state }) => state?.terminated !== undefined)) return false;
+  return !pod || reportsAll(pod, status);
 }
 
 /** Whether the report contains all containers and sidecars of the spec. */
@@ -229,7 +228,11 @@ function reportsAll({ spec }: DeepReadonly<Pod>, status: ProviderPodStatus): boo
 
 /** Whether a container runs according to the report, even if its phase is final. */
 export function runsStill(status: ProviderPodStatus): boolean {
-  return allContainers(status).some(({ state }) => state?.running !== undefined);
+  return hasRunning(status.containerStatuses) || hasRunning(status.initContainerStatuses) || hasRunning(status.ephemeralContainerStatuses);
+}
+
+function hasRunning(statuses: readonly DeepReadonly<ContainerStatus>[] | undefined): boolean {
+  return statuses?.some(({ state }) => state?.running !== undefined) ?? false;
 }
 
 /** Whether no container runs and at least one has run. In a pod that was told to end, waiting containers are never started. */
@@ -319,6 +322,9 @@ export function wasEverHeld({ wasHeld }: PodState, pod: DeepReadonly<Pod> | unde
 
 /** Whether a container of the pod has ever been started, according to the API server's object. */
 export function wasStarted(pod: DeepReadonly<Pod>): boolean {
-  const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];
-  return statuses.some((status) => status.state?.running ?? status.state?.terminated ?? status.lastState?.terminated);
+  return hasRun(pod.status?.containerStatuses) || hasRun(pod.status?.initContainerStatuses);
+}
+
+function hasRun(statuses: readonly DeepReadonly<ContainerStatus>[] | undefined): boolean {
+  return statuses?.some(({ state, lastState }) => state?.running ?? state?.terminated ?? lastState?.terminated) ?? false;
 }

@@ -21,14 +21,13 @@ export class LeftOutValues {
   /** Logs the values of a report, each field of a pod once. */
   log(pod: DeepReadonly<Pod>, status: ProviderPodStatus): void {
     const { namespace, name, uid } = podRef(pod);
-    const logged = this.#logged.get(uid) ?? new Set();
     const problems: string[] = [];
     findLeftOut(pod, status, (field, value, expected) => {
+      const logged = this.#logged.get(uid) ?? new Set();
       if (!logged.has(field)) problems.push(`${field} is ${describedValue(value)}, expected ${expected}`);
-      logged.add(field);
+      this.#logged.set(uid, logged.add(field));
     });
     if (problems.length === 0) return;
-    this.#logged.set(uid, logged);
     this.#logger.warn(
       { pod: `${namespace}/${name}`, uid, provider: this.#providerName, problems },
       "provider reported values that the API server would refuse; they are left out of the pod's status",
@@ -42,21 +41,24 @@ export class LeftOutValues {
 }
 
 function findLeftOut(pod: DeepReadonly<Pod>, status: ProviderPodStatus, onLeftOut: OnLeftOut): void {
-  const { containers, initContainers, ephemeralContainers } = pod.spec ?? { containers: [] };
   const isWindows = isForWindows(pod);
   findConditions(status, onLeftOut);
   findAddresses(status, onLeftOut);
-  for (const [kind, field, specs] of [
-    ["init", "initContainerStatuses", initContainers],
-    ["main", "containerStatuses", containers],
-    ["ephemeral", "ephemeralContainerStatuses", ephemeralContainers],
-  ] as const)
-    for (const [index, each] of (status[field] ?? []).entries()) {
-      const container = specs?.find(({ name }) => name === each.name);
-      const onPart: OnLeftOut = (part, value, expected) => onLeftOut(`${field}[${index}].${part}`, value, expected);
+  for (const { kind, statuses, containers } of lists)
+    status[statuses]?.forEach((each, index) => {
+      // Most statuses have none of the fields that are validated.
+      if (!each.allocatedResourcesStatus && !each.volumeMounts && !each.user) return;
+      const container = pod.spec?.[containers]?.find(({ name }) => name === each.name);
+      const onPart: OnLeftOut = (part, value, expected) => onLeftOut(`${statuses}[${index}].${part}`, value, expected);
       if (container) containerStatusParts(each, { kind, container, isWindows }, onPart);
-    }
+    });
 }
+
+const lists = [
+  { kind: "init", statuses: "initContainerStatuses", containers: "initContainers" },
+  { kind: "main", statuses: "containerStatuses", containers: "containers" },
+  { kind: "ephemeral", statuses: "ephemeralContainerStatuses", containers: "ephemeralContainers" },
+] as const;
 
 function findConditions({ conditions = [] }: ProviderPodStatus, onLeftOut: OnLeftOut): void {
   for (const [index, { type }] of conditions.entries())
@@ -64,11 +66,10 @@ function findConditions({ conditions = [] }: ProviderPodStatus, onLeftOut: OnLef
 }
 
 function findAddresses({ podIP, podIPs = [], hostIP, hostIPs = [] }: ProviderPodStatus, onLeftOut: OnLeftOut): void {
-  const addresses: readonly (readonly [field: string, address: string | undefined])[] = [
-    ["podIP", podIP],
-    ...podIPs.map(({ ip }, index) => [`podIPs[${index}].ip`, ip] as const),
-    ["hostIP", hostIP],
-    ...hostIPs.map(({ ip }, index) => [`hostIPs[${index}].ip`, ip] as const),
-  ];
-  for (const [field, address] of addresses) if (address && canonicalIP(address) === undefined) onLeftOut(field, address, "an IP address");
+  const isWrong = (address: string | undefined): boolean => Boolean(address) && canonicalIP(address) === undefined;
+  const expected = "an IP address";
+  if (isWrong(podIP)) onLeftOut("podIP", podIP, expected);
+  podIPs.forEach(({ ip }, index) => isWrong(ip) && onLeftOut(`podIPs[${index}].ip`, ip, expected));
+  if (isWrong(hostIP)) onLeftOut("hostIP", hostIP, expected);
+  hostIPs.forEach(({ ip }, index) => isWrong(ip) && onLeftOut(`hostIPs[${index}].ip`, ip, expected));
 }

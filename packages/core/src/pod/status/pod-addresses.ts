@@ -43,8 +43,12 @@ export function ipsOf({ podIP, podIPs }: Pick<DeepReadonly<PodStatus>, "podIP" |
  * IPv6 in its shortest form.
  */
 export function onePerFamily(addresses: readonly (string | undefined)[]): string[] {
-  const chosen = addresses.map(canonicalIP).filter((ip) => ip !== undefined);
-  return chosen.filter((ip, index) => chosen.findIndex((other) => isIPv4(other) === isIPv4(ip)) === index);
+  const chosen: string[] = [];
+  for (const address of addresses) {
+    const ip = canonicalIP(address);
+    if (ip !== undefined && !chosen.some((other) => isIPv4(other) === isIPv4(ip))) chosen.push(ip);
+  }
+  return chosen;
 }
 
 function reportedIPs(reported: ProviderPodStatus, hostIP: string | undefined): string[] {

@@ -30,16 +30,16 @@ export function podConditions(input: PodConditionsInput): PodCondition[] {
   const { pod, statuses, phase, hasSandbox } = input;
   const others = otherConditions(input);
   const containersReady = containersReadyVerdict(pod, statuses, phase);
-  const verdicts: Readonly<Record<string, ConditionVerdict>> = {
-    PodReadyToStartContainers: verdictOf(hasSandbox && !isTerminalPhase(phase)),
-    Initialized: initializedVerdict(pod, statuses, phase),
-    Ready: readyVerdict(pod, containersReady, { others, asserted: input.asserted }),
-    ContainersReady: containersReady,
-    PodScheduled: verdictOf(true),
+  const derive = (type: string, { status, reason, message }: ConditionVerdict): void => {
+    const condition = withHistory({ type, status, reason, message }, input, input.observedGeneration);
+    derived.push(explained(condition, input));
   };
-  const derived = Object.entries(verdicts).map(([type, verdict]) =>
-    explained(withHistory({ type, ...verdict }, input, input.observedGeneration), input),
-  );
+  const derived: PodCondition[] = [];
+  derive("PodReadyToStartContainers", verdictOf(hasSandbox && !isTerminalPhase(phase)));
+  derive("Initialized", initializedVerdict(pod, statuses, phase));
+  derive("Ready", readyVerdict(pod, containersReady, { others, asserted: input.asserted }));
+  derive("ContainersReady", containersReady);
+  derive("PodScheduled", verdictOf(true));
   return [...others, ...derived];
 }
 
@@ -47,11 +47,12 @@ export function podConditions(input: PodConditionsInput): PodCondition[] {
 function explained(derived: PodCondition, { asserted }: PodConditionsInput): PodCondition {
   if (derived.type === "PodScheduled") return derived;
   const claim = asserted.findLast(({ type, status }) => type === derived.type && status === derived.status);
-  const reason = statusText(claim?.reason);
+  if (!claim) return derived;
+  const reason = statusText(claim.reason);
   return {
     ...derived,
-    ...(reason !== undefined && { reason, message: statusText(claim?.message) }),
-    lastTransitionTime: toSeconds(claim?.lastTransitionTime) ?? derived.lastTransitionTime,
+    ...(reason !== undefined && { reason, message: statusText(claim.message) }),
+    lastTransitionTime: toSeconds(claim.lastTransitionTime) ?? derived.lastTransitionTime,
   };
 }
 
@@ -86,12 +87,16 @@ function isWritable({ type, status }: DeepReadonly<PodCondition>): boolean {
 
 /** Returns the condition with the stored transition time if its status is unchanged, and a generation that never falls. */
 function withHistory(condition: PodCondition, { pod, now }: PodConditionsInput, observedGeneration: number | undefined): PodCondition {
-  const stored = storedCondition(pod, condition.type);
-  const since = stored?.status === condition.status ? toSeconds(stored.lastTransitionTime) : undefined;
+  const { type, status, reason, message, lastTransitionTime } = condition;
+  const stored = storedCondition(pod, type);
+  const since = stored?.status === status ? toSeconds(stored.lastTransitionTime) : undefined;
   return {
-    ...condition,
+    type,
+    status,
+    reason,
+    message,
     observedGeneration: latestGeneration(stored?.observedGeneration, observedGeneration),
-    lastTransitionTime: since ?? toSeconds(condition.lastTransitionTime) ?? now,
+    lastTransitionTime: since ?? toSeconds(lastTransitionTime) ?? now,
   };
 }
 

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
 import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { isEmptyJson, isSameJson } from "../../api-server/json-equality.ts";
@@ -61,14 +60,8 @@ function conditionsPatch(held: readonly DeepReadonly<PodCondition>[], wanted: re
 
 /** Addresses merge by value: without a deletion the old ones would stay beside the new ones, and be refused. */
 function addressesPatch(field: string, held: readonly { readonly ip: string }[], wanted: readonly { readonly ip: string }[]): JsonObject {
+  if (held.length === wanted.length && held.every(({ ip }, index) => ip === wanted[index]?.ip)) return {};
   const ips = wanted.map(({ ip }) => ip);
-  if (
-    isDeepStrictEqual(
-      held.map(({ ip }) => ip),
-      ips,
-    )
-  )
-    return {};
   if (ips.length === 0) return { [field]: null };
   const added = ips.filter((ip) => !held.some((entry) => entry.ip === ip)).map((ip) => ({ ip }));
   const removed = held.filter(({ ip }) => !ips.includes(ip)).map(({ ip }) => ({ $patch: "delete", ip }));
@@ -84,13 +77,11 @@ function mapPatch(field: string, held: unknown, wanted: unknown): JsonObject {
   return { [field]: Object.assign({}, ...[...keys].map((key) => mapPatch(key, held[key], wanted[key]))) as JsonObject };
 }
 
-function changedFields(held: object, wanted: object): JsonObject {
-  const before: JsonObject = { ...held };
-  const after: JsonObject = { ...wanted };
-  const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
+function changedFields(held: DeepReadonly<PodCondition>, wanted: DeepReadonly<PodCondition>): JsonObject {
+  const before: Readonly<JsonObject> = { ...held };
   const changes: JsonObject = {};
-  for (const field of fields) {
-    if (!isSameJson(before[field], after[field])) changes[field] = isEmptyJson(after[field]) ? null : after[field];
-  }
+  for (const [field, value] of Object.entries(wanted))
+    if (!isSameJson(before[field], value)) changes[field] = isEmptyJson(value) ? null : value;
+  for (const field in before) if (!Object.hasOwn(wanted, field) && !isEmptyJson(before[field])) changes[field] = null;
   return changes;
 }

@@ -219,7 +219,9 @@ const owned: ReadonlySet<string> = new Set(ownedStatusFields);
 
 /** Returns the fields of the status that belong to other writers. */
 function foreignFields(stored: DeepReadonly<PodStatus>): PodStatus {
-  return Object.fromEntries(Object.entries(stored).filter(([field]) => !owned.has(field)));
+  const fields: Record<string, unknown> = {};
+  for (const field in stored) if (!owned.has(field)) fields[field] = stored[field as keyof PodStatus];
+  return fields;
 }
 
 /**
