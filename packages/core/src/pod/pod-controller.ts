@@ -162,6 +162,11 @@ export class PodController {
     return Math.max(this.#registry.size, this.#statuses.known);
   }
 
+  /** Number of pods whose status, or removal, is being written or waits for that. */
+  get unwritten(): number {
+    return this.#statuses.pending;
+  }
+
   /** Number of pods that wait for an action or a status write. */
   get pending(): number {
     return this.#queue.size + this.#permits.start.waiting + this.#permits.end.waiting + this.#statuses.pending;

@@ -31,6 +31,7 @@ class Rig implements AsyncDisposable {
   readonly recorder: EventRecorder;
   fail: ((verb: "create" | "patch", namespace?: string) => void) | undefined;
   hold: Promise<void> | undefined;
+  isBusy = false;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
@@ -56,6 +57,7 @@ class Rig implements AsyncDisposable {
       host: "node-1",
       clock: this.clock,
       random: new SeededRandom(1),
+      isBusy: () => this.isBusy,
       logger: silentLogger,
       metrics: {
         count: (name, _labels, value = 1) => void this.counts.set(name, (this.counts.get(name) ?? 0) + value),
@@ -638,3 +640,15 @@ function rigWithoutRun(answer: (signal: AbortSignal) => Promise<void> = () => Pr
   });
   return { clock, recorder, created, counts };
 }
+
+test("while more important writes wait, five events a second are sent, and the others afterwards", async () => {
+  await using rig = new Rig();
+  rig.isBusy = true;
+  for (let index = 0; index < 60; index++) rig.recorder.event(podOf(index), "Normal", "Started", "m");
+  await rig.clock.advance(1_999);
+  expect(rig.created.length).toBe(10);
+
+  rig.isBusy = false;
+  await rig.clock.advance(300);
+  expect(rig.created.length).toBe(60);
+});

@@ -13,6 +13,8 @@ import { resources } from "../rest/resources.ts";
 /** Source: the kubelet's EventRecordQPS and EventBurst. */
 const perSecond = 50;
 const burst = 100;
+/** Minimum time between two events while other writes wait: a tenth of the budget. */
+const busyIntervalMs = 200;
 const maxQueued = 1_000;
 /** The API server's limit. */
 const maxMessageLength = 1_024;
@@ -37,6 +39,11 @@ export interface EventRecorderOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /**
+   * Whether more important writes wait for the API server, such as the statuses of many pods. Meanwhile at most five events a second are sent.
+   * Default: never.
+   */
+  readonly isBusy?: (() => boolean) | undefined;
 }
 
 /** What became of the events since the start. */
@@ -104,6 +111,7 @@ class ApiEventRecorder implements EventRecorder {
   readonly #held = new Map<string, number>();
   #tokens = burst;
   #tokensAtMs: number;
+  #sentAtMs = -Infinity;
   #dropped = 0;
   #failed = 0;
   #wake: () => void = () => {};
@@ -194,6 +202,9 @@ class ApiEventRecorder implements EventRecorder {
     this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
     this.#tokensAtMs = nowMs;
     if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / perSecond) * 1000);
+    const untilMs = this.#sentAtMs + busyIntervalMs;
+    if (nowMs < untilMs && this.#options.isBusy?.()) return Math.ceil(untilMs - nowMs);
+    this.#sentAtMs = nowMs;
     this.#tokens--;
     return 0;
   }
