@@ -17,23 +17,13 @@ export function checkStatus(status: unknown, source: string): ProviderPodStatus 
   if (!isJsonObject(status)) throw malformed(source, "status", status, "an object");
   if (!phases.has(status["phase"])) throw malformed(source, "phase", status["phase"], "Pending, Running, Succeeded or Failed");
   checkOptional(source, "podIP", status["podIP"], (ip) => typeof ip === "string", "an IP address");
-  for (const [path, entry] of entriesOf(source, "podIPs", status["podIPs"]))
+  checkEntries(source, "podIPs", status["podIPs"], (entry, path) => {
     if (!isJsonObject(entry) || !isString(entry["ip"])) throw malformed(source, path, entry, 'an object such as {"ip": "10.0.0.1"}');
-  for (const [path, entry] of entriesOf(source, "conditions", status["conditions"])) checkCondition(source, path, entry);
+  });
+  checkEntries(source, "conditions", status["conditions"], (entry, path) => checkCondition(source, path, entry));
   checkResources(source, "resources", status["resources"]);
   checkQuantities(source, "allocatedResources", status["allocatedResources"]);
-  for (const list of statusLists) {
-    for (const [path, entry] of entriesOf(source, list, status[list])) {
-      const name: unknown = isJsonObject(entry) ? entry["name"] : undefined;
-      if (!isJsonObject(entry) || typeof name !== "string" || name === "")
-        throw malformed(source, `${path}.name`, name, "the container's name");
-      for (const field of ["state", "lastState"])
-        checkOptional(source, `${path}.${field}`, entry[field], isJsonObject, "an object with running, waiting or terminated");
-      checkOptional(source, `${path}.restartCount`, entry["restartCount"], isCount, "a whole number, 0 or more");
-      checkResources(source, `${path}.resources`, entry["resources"]);
-      checkQuantities(source, `${path}.allocatedResources`, entry["allocatedResources"]);
-    }
-  }
+  for (const list of statusLists) checkEntries(source, list, status[list], (entry, path) => checkContainer(source, path, entry));
   for (const field of ["endsWhenGone", "isMetadataOutdated"])
     checkOptional(source, field, status[field], (value) => typeof value === "boolean", "true or false");
   return copyJson(status) as ProviderPodStatus;
@@ -100,10 +90,21 @@ export function checkPodList(list: unknown): ProviderPodList {
   return { complete: list["complete"], pods: list["pods"].map((pod: unknown) => checkPod(pod, "getPods")) };
 }
 
-function entriesOf(source: string, field: string, list: unknown): (readonly [path: string, entry: unknown])[] {
-  if (list === undefined || list === null) return [];
+function checkEntries(source: string, field: string, list: unknown, check: (entry: unknown, path: string) => void): void {
+  if (list === undefined || list === null) return;
   if (!Array.isArray(list)) throw malformed(source, field, list, "a list");
-  return list.map((entry: unknown, index) => [`${field}[${index}]`, entry]);
+  list.forEach((entry: unknown, index) => check(entry, `${field}[${index}]`));
+}
+
+function checkContainer(source: string, path: string, entry: unknown): void {
+  const name: unknown = isJsonObject(entry) ? entry["name"] : undefined;
+  if (!isJsonObject(entry) || typeof name !== "string" || name === "")
+    throw malformed(source, `${path}.name`, name, "the container's name");
+  for (const field of ["state", "lastState"])
+    checkOptional(source, `${path}.${field}`, entry[field], isJsonObject, "an object with running, waiting or terminated");
+  checkOptional(source, `${path}.restartCount`, entry["restartCount"], isCount, "a whole number, 0 or more");
+  checkResources(source, `${path}.resources`, entry["resources"]);
+  checkQuantities(source, `${path}.allocatedResources`, entry["allocatedResources"]);
 }
 
 function checkOptional(source: string, field: string, value: unknown, isRight: (value: unknown) => boolean, expected: string): void {

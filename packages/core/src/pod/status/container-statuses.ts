@@ -55,9 +55,8 @@ export function containerStatuses(input: ContainerStatusesInput): ContainerStatu
     held: readonly DeepReadonly<ContainerStatus>[] | undefined,
   ): ContainerStatus[] | undefined => {
     if (!containers?.length) return undefined;
-    const [reported, stored] = [byName(reports), byName(held)];
     const statuses = containers.map((container) =>
-      statusOf({ ...shared, kind, container, reported: reported.get(container.name), stored: stored.get(container.name) }),
+      statusOf({ ...shared, kind, container, reported: named(container.name, reports), stored: named(container.name, held) }),
     );
     return kind === "init" ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
   };
@@ -73,9 +72,12 @@ export function containerStatuses(input: ContainerStatusesInput): ContainerStatu
   };
 }
 
-/** Returns the statuses by container name; of duplicates, the first. */
-function byName(statuses: readonly DeepReadonly<ContainerStatus>[] | undefined): ReadonlyMap<string, DeepReadonly<ContainerStatus>> {
-  return new Map(statuses?.toReversed().map((status) => [status.name, status]));
+/** Returns the status of the container of that name; of duplicates, the first. */
+function named(
+  container: string,
+  statuses: readonly DeepReadonly<ContainerStatus>[] | undefined,
+): DeepReadonly<ContainerStatus> | undefined {
+  return statuses?.find(({ name }) => name === container);
 }
 
 function statusOf(view: ContainerView): ContainerStatus {
