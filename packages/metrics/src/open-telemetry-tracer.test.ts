@@ -1,5 +1,7 @@
 import { context, trace, type Span, type SpanOptions, type Tracer } from "@opentelemetry/api";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
 import { openTelemetryTracer } from "./open-telemetry-tracer.ts";
 
@@ -55,4 +57,31 @@ test("a failure marks the span, with its code, and passes on", async () => {
 
 test("without an SDK the work is done all the same", async () => {
   await expect(openTelemetryTracer().span("pod.sync", {}, async () => 7)).resolves.toBe(7);
+});
+
+test("an SDK that is registered after the first span gets the later ones", async () => {
+  const tracer = openTelemetryTracer();
+  await tracer.span("pod.sync", {}, async () => {});
+
+  const spans = register();
+  await tracer.span("status.patch", {}, async () => {});
+
+  expect(spans.map(({ name }) => name)).toEqual(["status.patch"]);
+});
+
+test("without an SDK OpenTelemetry's API is not loaded", async () => {
+  const module = JSON.stringify(new URL("open-telemetry-tracer.ts", import.meta.url).href);
+  const program = `
+    import { registerHooks } from "node:module";
+    const urls = [];
+    registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
+    const { openTelemetryTracer } = await import(${module});
+    await openTelemetryTracer().span("pod.sync", {}, async () => {});
+    console.log(urls.filter((url) => url.includes("open-telemetry-tracer")).length, urls.filter((url) => url.includes("@opentelemetry")).length);
+  `;
+  const flags = ["--conditions=@virtual-kubelet/source", "--input-type=module", "--eval", program];
+
+  const { stdout } = await promisify(execFile)(process.execPath, flags);
+
+  expect(stdout.trim()).toBe("1 0");
 });

@@ -1,4 +1,3 @@
-import { context, diag, DiagLogLevel, ProxyTracerProvider, trace } from "@opentelemetry/api";
 import { withDeadline } from "@virtual-kubelet/async";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
@@ -7,6 +6,9 @@ import { versionInfo } from "../version-info.ts";
 import { loadTracingSdk, tracingPackages, type TracingSdk } from "./load-sdk.ts";
 import { planTracing, type Sampling, type TracingSettings } from "./tracing-settings.ts";
 import { WatchedExporter } from "./watched-exporter.ts";
+
+/** OpenTelemetry's API, which is loaded only if traces are to be sent. */
+type Api = typeof import("@opentelemetry/api");
 
 /** Time in which the last traces may leave at the end of the program. */
 const flushMs = 2_000;
@@ -30,7 +32,8 @@ export async function openTracing({ env, clock, logger, load = loadTracingSdk }:
   const { tracing, warnings } = planTracing(env);
   for (const warning of warnings) logger.warn({}, warning);
   if (!tracing) return nothing;
-  if (isRegistered()) {
+  const api = await import("@opentelemetry/api");
+  if (isRegistered(api)) {
     logger.debug({}, "traces go to the OpenTelemetry SDK that the process was started with");
     return nothing;
   }
@@ -43,7 +46,7 @@ export async function openTracing({ env, clock, logger, load = loadTracingSdk }:
       );
       return nothing;
     }
-    const provider = register(sdk, tracing, logger);
+    const provider = register(api, sdk, tracing, logger);
     logger.info({ endpoint: tracing.endpoint }, "traces are sent");
     return {
       [Symbol.asyncDispose]: async () => {
@@ -51,8 +54,8 @@ export async function openTracing({ env, clock, logger, load = loadTracingSdk }:
         await withDeadline(deadline, new AbortController().signal, () => provider.shutdown()).catch((error: unknown) =>
           logger.warn({ endpoint: tracing.endpoint, err: messageOf(error) }, "the last traces were not sent"),
         );
-        trace.disable();
-        context.disable();
+        api.trace.disable();
+        api.context.disable();
       },
     };
   } catch (error) {
@@ -62,13 +65,13 @@ export async function openTracing({ env, clock, logger, load = loadTracingSdk }:
 }
 
 /** Whether an SDK has been registered in this process. */
-function isRegistered(): boolean {
+function isRegistered({ trace, ProxyTracerProvider }: Api): boolean {
   const provider = trace.getTracerProvider();
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer("virtual-kubelet") !== undefined;
 }
 
 /** Logs what the SDK finds wrong while it is set up, such as a certificate that it cannot read. Later it would repeat each failure to send. */
-function logSetUp(logger: Logger): Disposable {
+function logSetUp({ diag, DiagLogLevel }: Api, logger: Logger): Disposable {
   const warn = (text: string): void => logger.warn({}, `OpenTelemetry: ${text}`);
   const ignore = (): void => {};
   const diagLogger = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
@@ -76,8 +79,13 @@ function logSetUp(logger: Logger): Disposable {
   return { [Symbol.dispose]: () => diag.disable() };
 }
 
-function register(sdk: TracingSdk, { endpoint, sampling, batching }: TracingSettings, logger: Logger): { shutdown(): Promise<void> } {
-  using _heard = logSetUp(logger);
+function register(
+  api: Api,
+  sdk: TracingSdk,
+  { endpoint, sampling, batching }: TracingSettings,
+  logger: Logger,
+): { shutdown(): Promise<void> } {
+  using _heard = logSetUp(api, logger);
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = sdk.resources;
   const own = resourceFromAttributes({ "service.name": "virtual-kubelet", "service.version": versionInfo().virtualKubelet });
   // The exporter and the detector read the environment by themselves.
@@ -89,8 +97,8 @@ function register(sdk: TracingSdk, { endpoint, sampling, batching }: TracingSett
     sampler: samplerOf(sdk, sampling),
     spanProcessors: [new sdk.trace.BatchSpanProcessor({ exporter, ...batching })],
   });
-  context.setGlobalContextManager(new sdk.context.AsyncLocalStorageContextManager().enable());
-  trace.setGlobalTracerProvider(provider);
+  api.context.setGlobalContextManager(new sdk.context.AsyncLocalStorageContextManager().enable());
+  api.trace.setGlobalTracerProvider(provider);
   return provider;
 }
 
