@@ -239,7 +239,7 @@ export class LeaseController {
     blindSinceMs: number | undefined,
     signal: AbortSignal,
   ): Promise<"done" | Extract<Claim, { readonly observation: Observation }>> {
-    const { clock, instance, logger, standby } = this.#options;
+    const { clock, instance, logger, spreads, standby } = this.#options;
     const lease = await this.#get(signal);
     const nowMs = clock.monotonic();
     // The other instance cannot renew while the API server is unreachable, so that time does not count.
@@ -250,7 +250,8 @@ export class LeaseController {
       this.#lease = await this.#write(lease, true, signal);
       this.#renewedMs = clock.monotonic();
       this.#failure = undefined;
-      logger.info({ identity: instance.identity, took: claim.kind === "take" }, "lease is held");
+      // A line for each of very many nodes tells nothing.
+      logger[spreads ? "debug" : "info"]({ identity: instance.identity, took: claim.kind === "take" }, "lease is held");
       return "done";
     }
     this.#otherHolder = lease && holderOf(lease);

@@ -66,6 +66,8 @@ export interface NodeWatch {
   readonly store: Store<Node>;
   /** Resolves when the store holds the initial state. */
   readonly synced: Promise<void>;
+  /** Whether the store follows the server already, before {@link run}, because the watch is shared. Default: `false`. */
+  readonly isCurrent?: boolean | undefined;
   /** Follows until aborted. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -166,6 +168,7 @@ export class NodeKeeper {
       if (change.type === "deleted") this.#onGone(change.uid);
       else this.#onSeen(change.object);
     });
+    if (watch.isCurrent) this.#isWatching = true;
     const running = watch.run(signal);
     await Promise.race([watch.synced, running]);
     this.#isWatching = true;
@@ -210,8 +213,9 @@ export class NodeKeeper {
   /** @returns milliseconds until the next look */
   async #sync(signal: AbortSignal): Promise<number | undefined> {
     // The watch may be late or refused, so a heartbeat compares with a fresh read.
-    const mayBeStale = this.#mustRead || this.#isDistrustful || !this.#isWatching || this.#writer.reportDueInMs === 0;
-    const current = mayBeStale ? await this.#writer.read(signal) : this.#node;
+    const isReportDue = this.#registrations > 0 && this.#writer.reportDueInMs === 0;
+    const mayBeStale = this.#mustRead || this.#isDistrustful || !this.#isWatching || isReportDue;
+    const current = mayBeStale ? await this.#writer.read(signal) : (this.#node ?? this.#firstSeen());
     const hadConflict = this.#mustRead;
     this.#mustRead = false;
     if (!current) return this.#register(hadConflict, signal);
@@ -227,6 +231,12 @@ export class NodeKeeper {
     this.#accept(written);
     this.#noteChanges(written, current);
     return validForMs;
+  }
+
+  /** The node that was there before this instance; later the store may be older than what is known. */
+  #firstSeen(): RegisteredNode | undefined {
+    const { nodeName, watch } = this.#options;
+    return this.#registrations === 0 ? watch.store.getByName(undefined, nodeName) : undefined;
   }
 
   /** @param hadConflict - whether the previous creation met an existing node that a read does not find */

@@ -85,9 +85,23 @@ test("a node with a shared cluster runs its pods, and ends its watches when it s
   expect(rig.pod("web")).toBeUndefined();
   expect(rig.client.callsOf("watch", "pods")).toMatchObject([{ body: { fieldSelector: "spec.nodeName!=" } }]);
   expect(rig.client.callsOf("watch", "nodes")).toHaveLength(1);
+  // Only a node that watches by itself has to be read first.
+  expect(rig.client.callsOf("get", "nodes")).toHaveLength(0);
 
   await rig[Symbol.asyncDispose]();
   expect(rig.clock.pending).toBe(0);
+});
+
+test("a node that exists already is adopted, and not created, without being read", async () => {
+  const rig = new NodeRig({ shares: true });
+  rig.client.put(resources.nodes, { metadata: { name: "node-1", labels: { mine: "yes" } } });
+  await using _started = await rig.start();
+
+  expect([rig.client.callsOf("create", "nodes").length, rig.client.callsOf("get", "nodes").length]).toEqual([0, 0]);
+  expect(rig.client.peek(resources.nodes, "node-1")?.status?.conditions).toContainEqual(
+    expect.objectContaining({ type: "Ready", status: "True" }),
+  );
+  expect(rig.client.peek(resources.nodes, "node-1")?.metadata?.labels).toMatchObject({ mine: "yes" });
 });
 
 class Rig {
