@@ -5,6 +5,7 @@ import {
   loadCredentials,
   noMetrics,
   type Credentials,
+  type HttpPoolOptions,
   type KubeClient,
   type Metrics,
   type Transport,
@@ -13,15 +14,15 @@ import type { LoadedSettings } from "./config/load-settings.ts";
 import type { Context } from "./context.ts";
 import { ConfigError } from "./program-error.ts";
 
-/**
- * Number of nodes whose heartbeats share a connection. Each node renews its Lease every 10 s, so that a connection carries 5 requests a second,
- * which an API server that takes 100 ms for each still answers in time.
- */
-const nodesPerLeaseConnection = 50;
+/** Number of nodes up to which the heartbeats of all take turns on one HTTP/1.1 connection. */
+const maxNodesInTurn = 10;
 
-/** Returns the number of connections for the heartbeats of so many nodes. */
-function leaseConnections(nodes: number): number {
-  return Math.max(1, Math.ceil(nodes / nodesPerLeaseConnection));
+/**
+ * Returns how the heartbeats of so many nodes are sent. Those of many nodes, each of which renews its Lease every 10 s, do not wait for each other:
+ * over HTTP/2 they share a connection. If the server has only HTTP/1.1, fifty nodes take turns on each.
+ */
+function heartbeatPool(nodes: number): Partial<HttpPoolOptions> {
+  return nodes > maxNodesInTurn ? { http2: true, connections: Math.ceil(nodes / 50) } : {};
 }
 
 /** A client of the cluster with its connections. */
@@ -52,7 +53,7 @@ export async function connect(
   const isOwn = kubeconfig !== undefined && !(source.kind === "env" && source.name === "KUBECONFIG");
   try {
     const credentials = await loadCredentials({ kubeconfig: isOwn ? resolvePath(path, kubeconfig) : undefined, context, env, clock });
-    const transport = createHttpTransport({ credentials, pools: { lease: { connections: leaseConnections(settings.nodes.length) } } });
+    const transport = createHttpTransport({ credentials, pools: { lease: heartbeatPool(settings.nodes.length) } });
     return {
       client: createKubeClient(transport, { metrics }),
       transport,

@@ -264,12 +264,12 @@ export class LeaseController {
 
   /** Waits until a time on the monotonic clock; ends early, with `true`, when woken or when the machine has slept. */
   async #waitUntil(dueMs: number, signal: AbortSignal): Promise<boolean> {
-    const { clock, logger } = this.#options;
+    const { clock, logger, spreads } = this.#options;
     for (;;) {
       const leftMs = dueMs - clock.monotonic();
       if (leftMs <= 0) return false;
       const [wallMs, monotonicMs] = [clock.now(), clock.monotonic()];
-      if (await this.#wake.wait(Math.min(leftMs, this.#intervalMs / 5), clock, signal)) return true;
+      if (await this.#wake.wait(Math.min(leftMs, this.#intervalMs / (spreads ? 2 : 5)), clock, signal)) return true;
       const pausedMs = clock.now() - wallMs - (clock.monotonic() - monotonicMs);
       if (pausedMs < suspendedMs) continue;
       logger.info({ pausedMs: Math.round(pausedMs) }, "the wall clock jumped ahead; renewing the lease at once");

@@ -135,6 +135,7 @@ export class NodeController {
       watch:
         options.watch ??
         new Reflector<Node>({ ...common, resource: resources.nodes, query: { fieldSelector: `metadata.name=${nodeOptions.name}` } }),
+      isOneOfMany: options.isOneOfMany,
       reportIntervalMs: nodeOptions.statusReportIntervalMs ?? defaultReportIntervalMs,
       want: (current) => this.#want(current),
       onNode: (node, previous) => this.#onNode(node, previous),

@@ -28,6 +28,9 @@ const distrustMs = 60_000;
 /** Interval of these reads. */
 const distrustIntervalMs = 5_000;
 
+/** The same for one of very many nodes, because so many reads at once would be the next outage. */
+const distrustOfManyMs = 30_000;
+
 /** Minimum interval between writes if somebody reverts each of them. */
 const contestedIntervalMs = 1_000;
 
@@ -90,6 +93,8 @@ export interface NodeKeeperOptions {
   /** Called with each newer state of the node, and with `undefined` when it is gone; returns at once. */
   readonly onNode: (node: RegisteredNode | undefined, previous: RegisteredNode | undefined) => void;
   readonly recorder: NodeEventRecorder;
+  /** Whether there are very many nodes, so that each is read less often after an outage. Default: `false`. */
+  readonly isOneOfMany?: boolean | undefined;
   /** Tells when the node's versions have fallen. */
   readonly history?: ServerHistory | undefined;
   readonly clock: Clock;
@@ -130,6 +135,10 @@ export class NodeKeeper {
 
   get #isDistrustful(): boolean {
     return this.#options.clock.monotonic() < this.#distrustUntilMs;
+  }
+
+  get #distrustIntervalMs(): number {
+    return this.#options.isOneOfMany ? distrustOfManyMs : distrustIntervalMs;
   }
 
   /** Requests a comparison, because the desired state may have changed. */
@@ -183,7 +192,7 @@ export class NodeKeeper {
       try {
         const validForMs = await this.#sync(signal);
         failures = 0;
-        const intervalMs = this.#isDistrustful ? distrustIntervalMs : syncIntervalMs;
+        const intervalMs = this.#isDistrustful ? this.#distrustIntervalMs : syncIntervalMs;
         await this.#wake.wait(Math.min(intervalMs, this.#writer.reportDueInMs, validForMs ?? intervalMs), clock, signal);
       } catch (error) {
         signal.throwIfAborted();
