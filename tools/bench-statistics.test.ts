@@ -3,6 +3,7 @@ import { gapsOf, histogramBound, latenessMs } from "../bench/src/lease-watch.ts"
 import { manyNodesTable } from "../bench/src/many-nodes-report.ts";
 import { pausesIn } from "../bench/src/pauses.ts";
 import { establishedSockets } from "../bench/src/process-stats.ts";
+import { raceSection } from "../bench/src/report.ts";
 
 test("only established connections are counted, by the inode of their socket", () => {
   const table = [
@@ -61,4 +62,29 @@ test("the table of many nodes shows both programs, their ratio and the aim", () 
   expect(text).toContain("| … at the peak, MiB | 380 | 100 | 3.80 | < 400 MiB |");
   expect(text).toContain("| pods/s up | 300 | 200 | 1.50 | > 1 |");
   expect(text).toContain("| … by `vk_lease_renew_lateness_seconds`, at most, ms | 1000 | | | < 2000 ms |");
+});
+
+test("the race's section shows what an idle node takes and how soon it is Ready, with the aims", () => {
+  const side = { podsPerSecond: 400, p50Ms: 100, p99Ms: 200, cpuSeconds: 1.2, peakRssMiB: 119.6 };
+  const requests = { up: { "PATCH pods/status": 2_000 }, down: { "PATCH pods/status": 2_000, "DELETE pods": 4_000 } };
+  const text = raceSection({
+    date: "2026-11-28",
+    machine: "a machine",
+    kubernetes: "v1",
+    pods: 2_000,
+    rounds: 3,
+    rows: ["ours", "bare loop", "kwok"].map((name) => ({ name, up: side, down: side, requests })),
+    variants: [],
+    idle: { cpuShare: 0.00071, residentMiB: 78.6 },
+    readyMs: 287.4,
+    heapBytesPerPod: 5_837,
+    lease: { aloneMs: [20], underLoadMs: [30] },
+  });
+
+  expect(text).toContain("| from the program's start until its node is Ready | ≤ 300 ms | 287 ms |");
+  expect(text).toContain("| idle node, resident memory | ≤ 80 MiB | 79 MiB |");
+  expect(text).toContain("| idle node, share of a core | < 0.1 % | 0.071 % |");
+  expect(text).toContain("| peak RSS while 2000 pods come | < 130 MiB | 120 MiB |");
+  expect(text).toContain("| deletes a pod (ours; the load's own is the other) | 1 | 1 |");
+  expect(text).toContain("| pods/s up | more | 1.00 | ≥ 0.97 | 1.00 |  |");
 });

@@ -73,29 +73,18 @@ export const kwok: Contender = {
   start: (site) => startKwok(site, ["--manage-single-node", "kwok"]),
 };
 
-/** Our node's program with many nodes; they share one server. */
-export function oursWithNodes(names: readonly string[], kubeletPort: number): Contender {
+/** Our program with `count` nodes, `ours-0` and so on, which share one server. */
+export function oursWithNodes(count: number, kubeletPort: number): Contender {
   return {
     name: "ours",
     start: (site) => {
       const config = join(site.directory, "nodes.json");
-      const mock = { cpu: "1k", memory: "1Ti", pods: "1000" };
-      const nodes = names.map((name, index) => ({
-        name,
-        provider: "mock",
-        kubeletPort,
-        providerConfig: { ...mock, podCIDR: podRange(index) },
-      }));
-      writeFileSync(config, JSON.stringify({ nodes }));
+      const node = { name: "ours", count, provider: "mock", kubeletPort, providerConfig: { cpu: "1k", memory: "1Ti", pods: "1000" } };
+      writeFileSync(config, JSON.stringify({ apiVersion: "virtual-kubelet.io/v1alpha1", kind: "VirtualKubelet", nodes: [node] }));
       const flags = ["--config", config, "--kubeconfig", site.kubeconfig, "--log-level", "warn", "--health-addr", "127.0.0.1:0"];
       return launch(site, "ours", process.execPath, [mainProgram, ...flags]);
     },
   };
-}
-
-/** A range of 256 addresses for each of up to 4,096 nodes. */
-function podRange(index: number): string {
-  return `10.${64 + (index >> 8)}.${index & 255}.0/24`;
 }
 
 /** kwok for all nodes of the cluster. */

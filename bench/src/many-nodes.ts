@@ -70,7 +70,7 @@ async function measureSide(
   const access = readAccess(controlPlane.kubeconfig.path);
   const site = { kubeconfig: controlPlane.kubeconfig.path, directory: mkdtempSync(join(tmpdir(), "bench-many-")) };
   const port = await freePort();
-  const contender = side === "ours" ? oursWithNodes(names, port) : kwokWithNodes;
+  const contender = side === "ours" ? oursWithNodes(nodes, port) : kwokWithNodes;
   if (side === "kwok") await createNodes(new Api(access, { connections: 16 }), names);
   await using leases = new LeaseWatch(access);
   let child: ReturnType<typeof contender.start> | undefined;

@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { Api, type ApiAccess } from "./api.ts";
 
@@ -30,9 +31,14 @@ export async function waitUntilReady(access: ApiAccess, name: string, directory:
  *
  * @param names - nodes that are not Ready yet
  * @param timeoutMs - default: 30,000
- * @throws Error when the time is over, with the number of nodes that are not Ready
+ * @throws Error when the time is over, with the number of nodes that are not Ready, or when the program ends
  */
-export async function timeToReady(access: ApiAccess, names: readonly string[], start: () => void, timeoutMs = 30_000): Promise<number> {
+export async function timeToReady(
+  access: ApiAccess,
+  names: readonly string[],
+  start: () => ChildProcess,
+  timeoutMs = 30_000,
+): Promise<number> {
   const api = new Api(access, { connections: 1 });
   const missing = new Set(names);
   const allReady = Promise.withResolvers<number>();
@@ -52,7 +58,7 @@ export async function timeToReady(access: ApiAccess, names: readonly string[], s
     // The watch is open before the program starts.
     await Promise.race([delay(500), allReady.promise]);
     const startMs = performance.now();
-    start();
+    start().once("exit", (code) => allReady.reject(new Error(`the program has ended with code ${code}`)));
     return (await allReady.promise) - startMs;
   } finally {
     clearTimeout(timer);

@@ -45,14 +45,15 @@ export interface Report {
 
 /** Writes the results between the markers in the guide. */
 export function writeGuide(file: string, report: Report): void {
-  writeMeasured(file, "measured", markdown(report));
+  writeMeasured(file, "measured", raceSection(report));
   writeApiServers(file, report.apiServers);
   writeStreams(file, report.streams);
   if (report.docker) writeDocker(file, report.docker);
   writeClusters(file, report.clusters);
 }
 
-function markdown(report: Report): string {
+/** Text of the section about the race. */
+export function raceSection(report: Omit<Report, "apiServers" | "streams" | "docker" | "clusters">): string {
   const [ours] = report.rows;
   const lines = [
     `${report.date}, ${report.machine}, kube-apiserver ${report.kubernetes}; ${report.pods} pods, ${report.rounds} rounds, medians.`,

@@ -93,9 +93,7 @@ async function startOurs(): Promise<number> {
   let child: ChildProcess | undefined;
   const api = new Api(readAccess(site.kubeconfig), { connections: 1 });
   try {
-    return await timeToReady(readAccess(site.kubeconfig), [nodeOf(ours)], () => {
-      child = ours.start(site);
-    });
+    return await timeToReady(readAccess(site.kubeconfig), [nodeOf(ours)], () => (child = ours.start(site)));
   } finally {
     await stopChild(child);
     await api.send("DELETE", `/api/v1/nodes/${nodeOf(ours)}`).catch(() => {});
