@@ -47,6 +47,17 @@ test.for([
   expect(withoutManagedFields(json)).toBe('{"kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[]}}');
 });
 
+test.for([[{ fieldsV1: { "f:spec": {} } }], [{ manager: "]}}", fieldsV1: {} }], [{ manager: "]}}\n" }], [{ a: [], b: "]}}" }]] as const)(
+  "fields at the end of an object are taken out, too: %j",
+  ([entry]) => {
+    const json = JSON.stringify({ kind: "PartialObjectMetadata", metadata: { name: "web", managedFields: [entry] } });
+    const bare = '{"kind":"PartialObjectMetadata","metadata":{"name":"web"}}';
+    expect(withoutManagedFields(json)).toBe(bare);
+    expect(withoutManagedFields(`${json}\n`)).toBe(`${bare}\n`);
+    expect(withoutManagedFields(`{"type":"ADDED","object":${json}}`)).toBe(`{"type":"ADDED","object":${bare}}`);
+  },
+);
+
 describe("nothing is taken out of", () => {
   test.for([
     ["an object that has none", { metadata: { name: "web" }, spec: {} }],

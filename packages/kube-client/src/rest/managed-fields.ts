@@ -2,6 +2,10 @@
 const opening = /^(?:\{"type":"\w+","object":)?\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{/;
 const fieldsKey = ',"managedFields":[';
 
+/** The end of an answer that is only an object's metadata, in an answer and in a line of a watch. */
+const closing = /^\}{2,3}\n?$/;
+const maxClosingLength = 4;
+
 const quote = 0x22;
 const backslash = 0x5c;
 
@@ -34,7 +38,8 @@ function endOfFlatArray(json: string, from: number): number | undefined {
   const inner = json.indexOf("[", from);
   if (inner >= 0 && inner < end) return undefined;
   // In a string, a quote is escaped or the string's end, after which no field's name begins.
-  return json.startsWith('},"', end) && isLetter(json.charCodeAt(end + 3)) ? end : undefined;
+  const isFieldNext = json.startsWith('},"', end) && isLetter(json.charCodeAt(end + 3));
+  return isFieldNext || closing.test(json.slice(end, end + maxClosingLength + 1)) ? end : undefined;
 }
 
 function endOfArray(json: string, from: number): number | undefined {
