@@ -402,7 +402,12 @@ export class LeaseController {
         namespace: leaseNamespace,
         name: instance.nodeName,
         ...(marks?.labels && { labels: { ...metadata.labels, ...marks.labels } }),
-        annotations: { ...metadata.annotations, ...marks?.annotations, [instanceAnnotation]: instance.identity, [startIdAnnotation]: instance.startId },
+        annotations: {
+          ...metadata.annotations,
+          ...marks?.annotations,
+          [instanceAnnotation]: instance.identity,
+          [startIdAnnotation]: instance.startId,
+        },
         ownerReferences: this.#owners(metadata.ownerReferences ?? []),
       },
       spec: {

@@ -54,7 +54,10 @@ class Cluster {
   readonly gauges: Map<string, number> = new Map();
   #starts = 0;
 
-  start(options: Partial<NodeOptions> = {}, runOptions: NodeRunOptions & { readonly reflector?: boolean } = {}): Running {
+  start(
+    options: Partial<NodeOptions> = {},
+    runOptions: NodeRunOptions & { readonly reflector?: boolean; readonly isOneOfMany?: boolean } = {},
+  ): Running {
     const note = (_fields: unknown, message: string): void => void this.warnings.push(message);
     const logger: Logger = { debug() {}, info() {}, warn: note, error: note, child: () => logger };
     const name = options.name ?? "vk";
@@ -73,6 +76,7 @@ class Cluster {
         observe() {},
       },
       watch: runOptions.reflector ? undefined : watch,
+      isOneOfMany: runOptions.isOneOfMany,
     });
     const abort = new AbortController();
     const outcome = controller.run(abort.signal, runOptions).then(
@@ -85,7 +89,7 @@ class Cluster {
   /** Starts a node and waits until it is Ready. */
   async startReady(
     options: Partial<NodeOptions> = {},
-    runOptions: NodeRunOptions & { readonly reflector?: boolean } = {},
+    runOptions: NodeRunOptions & { readonly reflector?: boolean; readonly isOneOfMany?: boolean } = {},
   ): Promise<Running> {
     const running = this.start(options, runOptions);
     running.controller.markInventoryLoaded();
@@ -579,6 +583,24 @@ describe("keeping the node true", () => {
 
     expect(meanwhile).toBeLessThan(25);
     expect(cluster.ready()).toBe("True KubeletReady");
+  });
+
+  test.for([
+    [false, 10, 20],
+    [true, 1, 4],
+  ] as const)("is read now and then for a minute after an outage (one of many: %s)", async ([isOneOfMany, fewest, most]) => {
+    const cluster = new Cluster();
+    await cluster.startReady({}, { isOneOfMany });
+    const away = cluster.client.intercept(outage);
+    await cluster.clock.advance(60_000);
+    away[Symbol.dispose]();
+    const before = cluster.client.callsOf("get", "nodes").length;
+
+    await cluster.clock.advance(80_000);
+
+    const reads = cluster.client.callsOf("get", "nodes").length - before;
+    expect(reads).toBeGreaterThanOrEqual(fewest);
+    expect(reads).toBeLessThanOrEqual(most);
   });
 
   test("sees after an outage what happens to the node although the watch is not back yet", async () => {

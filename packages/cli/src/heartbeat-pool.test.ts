@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { heartbeatPool } from "./heartbeat-pool.ts";
+
+test.for([
+  [1, {}],
+  [10, {}],
+  [11, { http2: true, connections: 1 }],
+  [1_000, { http2: true, connections: 20 }],
+] as const)("the heartbeats of %i nodes have the connections %j", ([nodes, expected]) => {
+  expect(heartbeatPool(nodes)).toEqual(expected);
+});
