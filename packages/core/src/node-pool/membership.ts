@@ -63,6 +63,16 @@ export class Membership {
     return this.#isMember;
   }
 
+  /**
+   * Whether the others can see that this instance lives. While they cannot, it cannot judge them either: what delays its own renewals delays
+   * theirs.
+   */
+  get isSeen(): boolean {
+    const { durationSeconds, clock } = this.#options;
+    const { renewedMs } = this.#lease;
+    return this.#isMember && renewedMs !== undefined && clock.monotonic() - renewedMs < durationSeconds * 1000;
+  }
+
   /** Sorted identities of the live members. This instance is one as soon as it has joined. */
   get members(): readonly string[] {
     const { watch, identity } = this.#options;

@@ -249,6 +249,22 @@ describe("instances that share nodes", () => {
     expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
+  test("judge nobody while their own membership cannot be renewed, although they hear the others' leases", async () => {
+    const group = await sharing("a", "b", "c");
+    await group.settle(60_000);
+    const members = ["a", "b", "c"].map((identity) => memberLeaseName("sim", identity));
+    const slow = group.client.intercept(({ verb, name }) => {
+      if (verb === "replace" && members.includes(name ?? "")) throw new UnavailableError("no answer in time");
+    });
+    await group.settle(120_000);
+    expect(group.instances.map(({ pool }) => pool.state.members)).toEqual(Array(3).fill(["a", "b", "c"]));
+
+    slow[Symbol.dispose]();
+    await group.settle(60_000);
+    expect(group.instances.map(({ pool }) => pool.state.members)).toEqual(Array(3).fill(["a", "b", "c"]));
+    expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
   test("are not disturbed by jumps of a wall clock", async () => {
     const group = await sharing("a", "b", "c");
     group.clock.jump(-3_600_000);
@@ -321,8 +337,46 @@ test("a restart after a kill with the same identity takes its nodes again as soo
   killed.isCut = true;
   group.start("b");
 
-  expect(await group.until(["a", "b"], leaseMs)).toBeLessThan(20_000);
+  expect(await group.until(["a", "b"], leaseMs)).toBeLessThan(30_000);
   expect(group.stolen).toEqual([]);
+});
+
+test("a thousand nodes take their leases a few at a time", async () => {
+  const clock = new VirtualClock();
+  const free = { ready: true } as VirtualNode["health"];
+  const claiming: (() => void)[] = [];
+  const names = Array.from({ length: 100 }, (_, number) => `n-${number}`);
+  let started = 0;
+  const pool = new NodePool({
+    client: new FakeKubeClient(clock),
+    group: "sim",
+    identity: "a",
+    nodeNames: names,
+    clock,
+    random: new SeededRandom(1),
+    newNode: () => {
+      const node = {
+        health: free,
+        run: async (signal: AbortSignal) => {
+          started++;
+          claiming.push(() => (node.health = { ...free, leaseAgeMs: 0 }));
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        },
+      };
+      return node;
+    },
+  });
+  const abort = new AbortController();
+  const running = pool.run(abort.signal);
+  for (let turn = 0; turn < 40; turn++) await clock.advance(500);
+  expect(started).toBe(32);
+
+  for (const done of claiming.splice(0, 20)) done();
+  for (let turn = 0; turn < 4; turn++) await clock.advance(500);
+  expect(started).toBe(52);
+  abort.abort(new Error("the end"));
+  for (let turn = 0; turn < 4; turn++) await clock.advance(500);
+  await running;
 });
 
 test("an error of a node that is not the loss of it ends all nodes and the run", async () => {

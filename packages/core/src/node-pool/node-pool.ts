@@ -11,11 +11,23 @@ import { LeaseWatch } from "./lease-watch.ts";
 import { Membership } from "./membership.ts";
 import { SettledMembers } from "./settled-members.ts";
 
-/** A member's Lease is shorter than a node's by this factor, because a false death costs little and a true one is to be known early. */
-const memberShare = 4;
+/**
+ * A member's Lease is shorter than a node's by this factor: a death is known before the nodes' Leases expire, and a slow API server is not
+ * taken for one.
+ */
+const memberShare = 2;
+
+/** Time for which the members must stay the same, as a share of a node's Lease. */
+const settleShare = 16;
+
+/** Maximum time for which the end waits for an API server that does not answer, as a share of a node's Lease. */
+const leaveShare = 8;
 
 /** Maximum interval of looks at the Leases of nodes that this instance waits for, in milliseconds. */
 const maxLookMs = 1_000;
+
+/** Maximum number of nodes that take their Leases at once. */
+const maxStarting = 32;
 
 /** What a pool uses of a {@link VirtualNode}. */
 export type PoolNode = Pick<VirtualNode, "health" | "run">;
@@ -108,16 +120,17 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     const { clock = systemClock, random = systemRandom, logger = silentLogger, metrics = noMetrics } = options;
     const memberSeconds = Math.max(1, Math.round(leaseDurationSeconds / memberShare));
     const renewalMs = (memberSeconds * 1000) / 4;
+    const settleMs = (leaseDurationSeconds * 1000) / settleShare;
     this.#options = options;
     this.#clock = clock;
     this.#logger = logger.child({ group });
     this.#nodeNames = new Set(options.nodeNames);
     this.#durationMs = leaseDurationSeconds * 1000;
-    this.#lookMs = Math.min(maxLookMs, renewalMs);
+    this.#lookMs = Math.min(maxLookMs, settleMs);
     const common = { client, group, clock, random, logger: this.#logger, metrics };
     this.#watch = new LeaseWatch({ ...common, maxGapMs: 2 * renewalMs });
     this.#membership = new Membership({ ...common, watch: this.#watch, identity, durationSeconds: memberSeconds });
-    this.#members = new SettledMembers({ settleMs: renewalMs, maxSettleMs: 4 * renewalMs });
+    this.#members = new SettledMembers({ settleMs, maxSettleMs: 4 * settleMs });
     // A caller that only awaits run() gets the failure there.
     this.#ready.promise.catch(() => {});
   }
@@ -175,9 +188,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   /** An API server that does not answer must not prolong the stop. */
   #leaveSignal(end: AbortSignal): AbortSignal {
     const late = new AbortController();
-    const timer = this.#clock.setTimer(this.#durationMs / memberShare, () =>
-      late.abort(new Error("the API server did not answer in time")),
-    );
+    const timer = this.#clock.setTimer(this.#durationMs / leaveShare, () => late.abort(new Error("the API server did not answer in time")));
     end.addEventListener("abort", () => timer[Symbol.dispose](), { once: true });
     return AbortSignal.any([end, late.signal]);
   }
@@ -186,9 +197,9 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     for (;;) {
       await this.#changes.wait(this.#lookMs, this.#clock, signal);
       if (!this.#membership.isMember || this.#watch.heardMs === undefined) continue;
-      if (this.#members.observe(this.#membership.members, this.#clock.monotonic())) this.#assign();
+      if (this.#membership.isSeen && this.#members.observe(this.#membership.members, this.#clock.monotonic())) this.#assign();
       if (this.#members.current === undefined) continue;
-      for (const name of [...this.#wanted.keys()]) this.#tryStart(name, signal, options);
+      this.#startSome(signal, options);
       if (this.health.ready) this.#ready.resolve();
     }
   }
@@ -212,13 +223,22 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     for (const name of this.#assigned) if (!this.#running.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wantedNow);
   }
 
+  /** Starts wanted nodes, a limited number at once: more would only wait for each other, and delay the renewals of those that run. */
+  #startSome(signal: AbortSignal, options: RunOptions): void {
+    let starting = [...this.#running.values()].filter(({ node }) => node.health.leaseAgeMs === undefined).length;
+    for (const name of [...this.#wanted.keys()]) {
+      if (starting >= maxStarting) return;
+      if (this.#tryStart(name, signal, options)) starting++;
+    }
+  }
+
   /** Starts a node whose Lease is free as far as this instance has seen; the claim of the Lease decides. */
-  #tryStart(name: string, signal: AbortSignal, options: RunOptions): void {
+  #tryStart(name: string, signal: AbortSignal, options: RunOptions): boolean {
     const nowMs = this.#clock.monotonic();
     const { notBeforeMs, lostAt } = this.#wanted.get(name) ?? wantedNow;
     const { identity } = this.#options;
     const seen = this.#watch.get(name);
-    if (notBeforeMs > nowMs && seen?.observation.renewal === lostAt) return;
+    if (notBeforeMs > nowMs && seen?.observation.renewal === lostAt) return false;
     const claim = decideClaim({
       lease: seen?.lease,
       instance: { nodeName: name, identity, startId: "" },
@@ -227,7 +247,9 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
       nowMs: this.#watch.heardMs ?? nowMs,
       durationMs: this.#durationMs,
     });
-    if (claim.kind === "create" || claim.kind === "take") this.#start(name, signal, options);
+    if (claim.kind !== "create" && claim.kind !== "take") return false;
+    this.#start(name, signal, options);
+    return true;
   }
 
   #start(name: string, signal: AbortSignal, options: RunOptions): void {
