@@ -21,11 +21,11 @@ test("a timer may be set to more than the 24 days that Node.js knows", async () 
 test.for([1, 3, 999])("a timer never ends before it is due, though that of Node.js fires %i ms early", async (earlyMs) => {
   const { setTimeout: set } = globalThis;
   let isFirst = true;
-  globalThis.setTimeout = Object.assign((callback: () => void, ms: number) => {
+  globalThis.setTimeout = Object.assign((...[callback, ms = 0]: Parameters<typeof set>) => {
     const delayMs = isFirst ? ms - earlyMs : ms;
     isFirst = false;
     return set(callback, delayMs);
-  }, set) as typeof set;
+  }, set);
   const ends: number[] = [];
   const startMs = systemClock.monotonic();
   try {

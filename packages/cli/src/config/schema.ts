@@ -37,7 +37,9 @@ const quantities = z
   .record(
     z.string(),
     z
-      .union([z.string().regex(quantity, { error: "expected a quantity such as 20, 500m or 100Gi" }), z.number().nonnegative()], { error: "expected a quantity such as 20, 500m or 100Gi" })
+      .union([z.string().regex(quantity, { error: "expected a quantity such as 20, 500m or 100Gi" }), z.number().nonnegative()], {
+        error: "expected a quantity such as 20, 500m or 100Gi",
+      })
       .transform(String),
   )
   .meta({ expected: "quantities such as 20, 500m or 100Gi" });
