@@ -16,7 +16,7 @@ async function bundled(files: Readonly<Record<string, string>>, main = "./dist/i
   // Inside the workspace, so that libraries are found.
   const folder = mkdtempSync(join(root, "packages/kube-client/node_modules/.bundle-"));
   folders.push(folder);
-  const manifest = { name: "example", type: "module", exports: { ".": { types: "./dist/index.d.ts", default: main } } };
+  const manifest = { name: "example", type: "module", sideEffects: false, exports: { ".": { types: "./dist/index.d.ts", default: main } } };
   for (const [path, text] of Object.entries({ "package.json": JSON.stringify(manifest), ...files })) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -46,6 +46,15 @@ test("the modules of a package become one, and a part that is imported on demand
     [],
   );
   expect(existsSync(join(folder, "dist/deep/sum.d.ts"))).toBe(true);
+});
+
+test("a module that is imported for its effect is kept", async () => {
+  const folder = await bundled({
+    "dist/index.js": `await import("./program.js");`,
+    "dist/program.js": `console.log("it ran");`,
+  });
+
+  expect(await run(folder, "")).toBe("it ran");
 });
 
 test("libraries stay imports", async () => {

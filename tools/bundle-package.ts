@@ -25,6 +25,8 @@ await using bundle = await rolldown({
   input: Object.fromEntries(entries.map((path) => [basename(path, ".js"), path])),
   external: (id, importer) => /^[^./\0]/.test(id) && (!(id in leanModules) || importer?.startsWith("\0") === true),
   plugins: [lean],
+  // By sideEffects: false of the manifest, a module that is imported only for its effect would be dropped.
+  treeshake: false,
   platform: "node",
   logLevel: "silent",
 });

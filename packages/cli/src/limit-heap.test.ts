@@ -31,3 +31,26 @@ test("a large heap whose objects come and go stays smaller than by default", asy
 
   expect(limited).toBeLessThan(0.75 * usual);
 }, 120_000);
+
+/** Allocates 100 MB of objects, of which the last 2 MB stay, and prints the size of the space for new objects in MiB. */
+const allocate = `
+  const { getHeapSpaceStatistics } = await import("node:v8");
+  const held = [];
+  for (let i = 0; i < 2_000_000; i++) held[i % 40_000] = { i, next: [i] };
+  console.log(getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space").space_size / 2 ** 20);
+`;
+
+async function newSpaceMiB(prelude: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", prelude + allocate]);
+  return Number(stdout);
+}
+
+test("the space for new objects does not grow, unless a flag of Node.js says how large it may be", async () => {
+  const module = JSON.stringify(new URL("limit-heap.ts", import.meta.url).href);
+
+  const limited = await newSpaceMiB(`(await import(${module})).limitHeap();`);
+  const given = await newSpaceMiB(`(await import(${module})).limitHeap(["--max-semi-space-size=16"]);`);
+
+  expect(limited).toBeLessThanOrEqual(2);
+  expect(given).toBeGreaterThan(2);
+});

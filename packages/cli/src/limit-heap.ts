@@ -1,8 +1,11 @@
 import { constants, PerformanceObserver, type PerformanceEntry } from "node:perf_hooks";
-import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 
-/** From this size the space for new objects no longer grows, in bytes. By default it grows to 64 MiB, which saves no processor time here. */
-const newSpaceBytes = 16 * 2 ** 20;
+/**
+ * The space for new objects keeps its first size, 2 MiB with its reserve. By default it grows while the program loads its modules, and never
+ * shrinks: an idle node needs 12 MiB more.
+ */
+const newSpaceFlags = ["--semi-space-growth-factor=1"];
 
 /** In bytes. A heap that holds more after a full collection is kept dense; 2,000 pods of a Deployment need less, 10,000 need more. */
 const largeHeapBytes = 64 * 2 ** 20;
@@ -21,27 +24,22 @@ const denseFlags = ["--optimize-for-size", "--heap-growing-percent=30"];
  * about half more processor time. With 10,000 pods of the provider `kubernetes` the resident memory is half of what it is by default.
  *
  * It sets options of V8 for the whole process, so it is for a program, never for a library. V8 reads these options at each collection, so that
- * they have an effect in a process that runs. Source: Heap::ShouldOptimizeForMemoryUsage, DynamicGrowingFactor and SemiSpaceNewSpace::Grow of V8.
+ * they have an effect in a process that runs; `--max-semi-space-size` is read only when V8 starts. Source: Heap::ShouldOptimizeForMemoryUsage,
+ * DynamicGrowingFactor and SemiSpaceNewSpace::Grow of V8.
+ *
+ * @param given - flags that Node.js was started with; one for the size of the space for new objects has precedence
  */
-export function limitHeap(): void {
+export function limitHeap(given: readonly string[] = []): void {
   let flags = usualFlags;
   setFlags(flags);
-  let isNewSpaceLimited = false;
+  if (!given.some((flag) => /semi[-_]space/.test(flag))) setFlags(newSpaceFlags);
   const observer = new PerformanceObserver((list) => {
-    if (!isNewSpaceLimited && sizeOfNewSpace() >= newSpaceBytes) {
-      isNewSpaceLimited = true;
-      setFlags(["--semi-space-growth-factor=1"]);
-    }
     if (!list.getEntries().some(isFullCollection)) return;
     const wanted = getHeapStatistics().used_heap_size > largeHeapBytes ? denseFlags : usualFlags;
     if (wanted !== flags) setFlags(wanted);
     flags = wanted;
   });
   observer.observe({ entryTypes: ["gc"] });
-}
-
-function sizeOfNewSpace(): number {
-  return getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? 0;
 }
 
 function isFullCollection(entry: PerformanceEntry): boolean {
