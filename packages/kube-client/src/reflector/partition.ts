@@ -20,7 +20,7 @@ type PartitionState<T> =
   | { readonly kind: "following"; readonly knownVersion: string | undefined };
 
 /** The watch that a partition gets its objects from. */
-export type PartitionSource = Pick<ObjectWatch<KubernetesObject>, "isCurrent" | "lastContactMs" | "inspect" | "wake">;
+type PartitionSource = Pick<ObjectWatch<KubernetesObject>, "isCurrent" | "lastContactMs" | "inspect" | "wake">;
 
 /** The objects of one key. Only its `PartitionedReflector` calls methods that are not {@link ObjectWatch}'s. */
 export class Partition<T extends KubernetesObject> implements ObjectWatch<T>, Disposable {
