@@ -157,8 +157,18 @@ async function lockNodes(
   if (group !== undefined && first) {
     const { identity } = first.options.instance;
     const { directory } = certDirectoryOf(first.options.name, loaded, context);
-    const lock = { nodeName: `group-${group}.${identity}`, directory, pid, standby: false, clock, signal, ...parts };
-    return await lockNode(lock);
+    const describeHeld = (holder: string): string =>
+      `instance ${JSON.stringify(identity)} of group ${JSON.stringify(group)}: ${holder} on this host is it already: stop that one, or give this one another --identity`;
+    return await lockNode({
+      nodeName: `group-${group}.${identity}`,
+      directory,
+      pid,
+      standby: false,
+      clock,
+      signal,
+      ...parts,
+      describeHeld,
+    });
   }
   for (const { options } of firstOfEachEntry(planned)) {
     const { directory } = certDirectoryOf(options.name, loaded, context);

@@ -22,6 +22,8 @@ export interface NodeLockOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** Returns the message of the error, of a program such as `process 4711` that has the lock. Default: it runs the node. */
+  readonly describeHeld?: ((holder: string) => string) | undefined;
   /** Called with a description of the program that this one waits for, and with `undefined` when it no longer waits. */
   readonly onWait?: ((holder: string | undefined) => void) | undefined;
 }
@@ -50,8 +52,9 @@ export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposabl
     const holder = `process ${outcome.holder}`;
     if (!standby)
       throw new ConfigError(
-        `node ${nodeName}: ${holder} on this host is already running it (${join(directory, socketPrefix(nodeName, "lock"))}*); ` +
-          "stop that one, or give this one another --nodename, or another --cert-dir if it is a node of another cluster",
+        options.describeHeld?.(holder) ??
+          `node ${nodeName}: ${holder} on this host is already running it (${join(directory, socketPrefix(nodeName, "lock"))}*); ` +
+            "stop that one, or give this one another --nodename, or another --cert-dir if it is a node of another cluster",
       );
     options.onWait?.(holder);
     if (isFirst) logger.info({ node: nodeName, holder }, "another program on this host runs the node; standing by");
