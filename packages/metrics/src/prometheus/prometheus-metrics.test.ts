@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import perfHooks from "node:perf_hooks";
+import { expect, test, vi } from "vitest";
 import { PrometheusMetrics } from "./prometheus-metrics.ts";
 
 test("counters add up, gauges hold the last value, histograms fill their buckets", async () => {
@@ -95,3 +96,12 @@ test.for([
     expect(text).not.toContain(`${name}_bucket`);
   },
 );
+
+test("the metrics of the process wake it ten times a second", () => {
+  const monitor = vi.spyOn(perfHooks, "monitorEventLoopDelay");
+
+  using _metrics = new PrometheusMetrics({ process: true });
+
+  expect(monitor.mock.calls).toEqual([[{ resolution: 100 }]]);
+  monitor.mockRestore();
+});

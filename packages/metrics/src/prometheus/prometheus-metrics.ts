@@ -4,6 +4,9 @@ import { CounterCells } from "./counter-cells.ts";
 import { HistogramCells } from "./histogram-cells.ts";
 import { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 
+/** How often the delay of the event loop is measured, in milliseconds. By default it is every 10 ms, which is most of what an idle node does. */
+const eventLoopSampleMs = 100;
+
 /** Options of Prometheus metrics. */
 export interface PrometheusMetricsOptions {
   /** Include metrics of the process: CPU, memory, event loop, garbage collection. Default: false. */
@@ -44,7 +47,7 @@ export class PrometheusMetrics implements Metrics, Disposable {
   });
 
   constructor(options: PrometheusMetricsOptions = {}) {
-    if (options.process) collectDefaultMetrics({ register: this.#registry });
+    if (options.process) collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
     // A counter that appears with its first event hides that event from rate() and increase().
     for (const [name, { type, labels }] of Object.entries(metricCatalogue))
       if (type === "counter" && labels.length === 0) this.count(name, {}, 0);
