@@ -586,9 +586,9 @@ describe("keeping the node true", () => {
   });
 
   test.for([
-    [false, 10, 20],
-    [true, 1, 4],
-  ] as const)("is read now and then for a minute after an outage (one of many: %s)", async ([isOneOfMany, fewest, most]) => {
+    [false, 10, 20, "short"],
+    [true, 1, 4, "lease"],
+  ] as const)("is read now and then for a minute after an outage (one of many: %s)", async ([isOneOfMany, fewest, most, pool]) => {
     const cluster = new Cluster();
     await cluster.startReady({}, { isOneOfMany });
     const away = cluster.client.intercept(outage);
@@ -601,6 +601,7 @@ describe("keeping the node true", () => {
     const reads = cluster.client.callsOf("get", "nodes").length - before;
     expect(reads).toBeGreaterThanOrEqual(fewest);
     expect(reads).toBeLessThanOrEqual(most);
+    expect(new Set(cluster.nodeWrites.map(({ options }) => options.pool))).toEqual(new Set([pool]));
   });
 
   test("sees after an outage what happens to the node although the watch is not back yet", async () => {

@@ -9,6 +9,7 @@ import {
   type Metrics,
   type Node,
   type Patch,
+  type TransportPool,
 } from "@virtual-kubelet/kube-client";
 import { isMissingRight } from "../api-server/missing-right.ts";
 import { isOtherObject } from "../api-server/other-object.ts";
@@ -23,14 +24,13 @@ const requestTimeoutMs = 10_000;
 /** Maximum number of attempts of one write after conflicts. Source: kubernetes v1.36.3 kubelet nodeStatusUpdateRetry. */
 const maxTries = 5;
 
-/** The node's heartbeats are as urgent as its Lease, and must not wait for requests of pods. */
-const pool = "lease";
-
 export interface NodeWriterOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   /** Milliseconds between heartbeats without changes. */
   readonly reportIntervalMs: number;
+  /** Whether there are very many nodes, whose heartbeats must not wait behind all requests of pods. Default: `false`. */
+  readonly isOneOfMany?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -59,6 +59,10 @@ export class NodeWriter {
     this.#options = options;
   }
 
+  get #pool(): TransportPool {
+    return this.#options.isOneOfMany ? "lease" : "short";
+  }
+
   /** Milliseconds until the heartbeat is due. */
   get reportDueInMs(): number {
     return Math.max(0, this.#nextReportMs - this.#options.clock.monotonic());
@@ -81,7 +85,9 @@ export class NodeWriter {
       const restrictedLabels = this.#restrictedLabels;
       try {
         const node = planNode(wanted, { nowMs: clock.now(), restrictedLabels });
-        const created = await this.#request("create", signal, (inner) => client.create(resources.nodes, node, { signal: inner, pool }));
+        const created = await this.#request("create", signal, (inner) =>
+          client.create(resources.nodes, node, { signal: inner, pool: this.#pool }),
+        );
         this.#keepTaints = false;
         this.#wrote(wanted, created, true);
         return created;
@@ -167,13 +173,13 @@ export class NodeWriter {
     const { client, metrics, nodeName } = this.#options;
     metrics.count("vk_node_patches_total", { subresource: subresource ?? "" });
     return this.#request("patch", signal, (inner) =>
-      client.patch(resources.nodes, { name: nodeName }, patch, { signal: inner, subresource, pool }),
+      client.patch(resources.nodes, { name: nodeName }, patch, { signal: inner, subresource, pool: this.#pool }),
     );
   }
 
   #get(signal: AbortSignal): Promise<RegisteredNode> {
     const { client, nodeName } = this.#options;
-    return this.#request("get", signal, (inner) => client.get(resources.nodes, { name: nodeName }, { signal: inner, pool }));
+    return this.#request("get", signal, (inner) => client.get(resources.nodes, { name: nodeName }, { signal: inner, pool: this.#pool }));
   }
 
   #request(verb: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<RegisteredNode>): Promise<RegisteredNode> {
