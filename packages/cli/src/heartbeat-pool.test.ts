@@ -4,8 +4,8 @@ import { heartbeatPool } from "./heartbeat-pool.ts";
 test.for([
   [1, {}],
   [10, {}],
-  [11, { http2: true, connections: 1 }],
-  [1_000, { http2: true, connections: 20 }],
+  [11, { connections: 2 }],
+  [1_000, { connections: 20 }],
 ] as const)("the heartbeats of %i nodes have the connections %j", ([nodes, expected]) => {
   expect(heartbeatPool(nodes)).toEqual(expected);
 });

@@ -1,12 +1,16 @@
 import type { HttpPoolOptions } from "@virtual-kubelet/kube-client";
 
-/** Number of nodes up to which the heartbeats of all take turns on one HTTP/1.1 connection. */
-const maxNodesInTurn = 10;
+/** Number of nodes whose heartbeats take turns on one connection. */
+const nodesInTurn = 10;
+
+/** Maximum number of connections. */
+const maxConnections = 20;
 
 /**
- * Returns how the heartbeats of so many nodes are sent. Those of many nodes, each of which renews its Lease every 10 s, do not wait for each other:
- * over HTTP/2 they share a connection. If the server has only HTTP/1.1, fifty nodes take turns on each.
+ * Returns how the heartbeats of so many nodes are sent, so that those of many nodes, each of which renews its Lease every 10 s, do not wait for
+ * each other. They do not share an HTTP/2 connection: when an API server hangs, hundreds of them reach their deadlines and reset their streams,
+ * and Node.js 24.21 then fills its memory in `Http2Session::SendPendingData` without an end.
  */
 export function heartbeatPool(nodes: number): Partial<HttpPoolOptions> {
-  return nodes > maxNodesInTurn ? { http2: true, connections: Math.ceil(nodes / 50) } : {};
+  return nodes > nodesInTurn ? { connections: Math.min(maxConnections, Math.ceil(nodes / nodesInTurn)) } : {};
 }
