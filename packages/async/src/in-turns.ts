@@ -1,3 +1,5 @@
+import type { Clock } from "@virtual-kubelet/clock";
+
 /** Default of {@link InTurnsOptions.perTurn}. */
 const defaultPerTurn = 500;
 
@@ -5,6 +7,7 @@ const defaultPerTurn = 500;
 export interface InTurnsOptions {
   /** Number of items of one turn. Default: 500. */
   readonly perTurn?: number | undefined;
+  readonly clock: Pick<Clock, "sleep">;
   /** Ends the work before the next turn. */
   readonly signal: AbortSignal;
 }
@@ -17,14 +20,13 @@ export interface InTurnsOptions {
  */
 export async function inTurns<T>(
   items: Iterable<T>,
-  { perTurn = defaultPerTurn, signal }: InTurnsOptions,
+  { perTurn = defaultPerTurn, clock, signal }: InTurnsOptions,
   handle: (item: T) => void,
 ): Promise<void> {
   let inThisTurn = 0;
   for (const item of items) {
     if (inThisTurn === perTurn) {
-      await new Promise((resolve) => setImmediate(resolve));
-      signal.throwIfAborted();
+      await clock.sleep(0, signal);
       inThisTurn = 0;
     }
     inThisTurn++;

@@ -145,11 +145,11 @@ export class PodRegistry {
    * @throws `signal.reason` when aborted
    */
   async follow(signal: AbortSignal): Promise<Disposable> {
-    const { store } = this.#options;
+    const { clock, store } = this.#options;
     const subscription = store.subscribe((change) => this.#onStoreChange(change));
     const uids = Array.from(store.list(), ({ metadata }) => metadata?.uid ?? "");
     try {
-      await inTurns(uids, { signal }, (uid) => {
+      await inTurns(uids, { clock, signal }, (uid) => {
         const pod = store.get(uid);
         if (pod) this.#onPod(pod, true);
       });
@@ -204,8 +204,9 @@ export class PodRegistry {
    * @throws `signal.reason` when aborted
    */
   async onInventory(list: ProviderPodList, startedMs: number, signal: AbortSignal): Promise<void> {
+    const { clock, enqueue } = this.#options;
     const listed = new Set<string>();
-    await inTurns(list.pods, { signal }, (entry) => {
+    await inTurns(list.pods, { clock, signal }, (entry) => {
       if (!this.#isOurs(entry)) return;
       listed.add(entry.ref.uid);
       this.#onListed(entry, startedMs);
@@ -213,7 +214,7 @@ export class PodRegistry {
     if (list.complete) await this.#onUnlisted(listed, startedMs, signal);
     if (this.#inventoryLoaded) return;
     this.#inventoryLoaded = true;
-    await inTurns(this.#states.keys(), { signal }, (uid) => this.#options.enqueue(uid));
+    await inTurns(this.#states.keys(), { clock, signal }, (uid) => enqueue(uid));
   }
 
   /**
@@ -254,8 +255,9 @@ export class PodRegistry {
   }
 
   async #onUnlisted(listed: ReadonlySet<string>, startedMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     const isFirst = !this.#inventoryLoaded;
-    await inTurns(this.#states.keys(), { signal }, (uid) => {
+    await inTurns(this.#states.keys(), { clock, signal }, (uid) => {
       const state = this.#states.get(uid);
       if (!state || listed.has(uid) || state.call || state.touchedMs > startedMs) return;
       const pod = this.#options.store.get(uid);
