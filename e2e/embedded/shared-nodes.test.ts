@@ -51,7 +51,7 @@ class LeaseRecord implements AsyncDisposable {
   async #watch({ client }: ProgramRig): Promise<void> {
     const events = await client.watch(resources.leases, { namespace: "kube-node-lease" }, { signal: this.#end.signal });
     for await (const { type, object } of events)
-      if (type !== "DELETED" && nodeNames.includes(object.metadata?.name ?? "")) this.#note(object);
+      if ((type === "ADDED" || type === "MODIFIED") && nodeNames.includes(object.metadata?.name ?? "")) this.#note(object);
   }
 
   #note({ metadata, spec }: Lease): void {

@@ -16,7 +16,7 @@ interface NameProblem {
 }
 
 /** Names of the nodes that an entry stands for. An entry `sim` with a count of 2 stands for `sim-0` and `sim-1`. */
-export function nodeNames({ name, count }: Named): string[] {
+function nodeNames({ name, count }: Named): string[] {
   return count === undefined ? [name] : Array.from({ length: count }, (_, number) => `${name}-${number}`);
 }
 

@@ -7,12 +7,12 @@ import { LeaseController } from "../node/lease-controller.ts";
 import type { LeaseWatch, SeenLease } from "./lease-watch.ts";
 
 /** Label of a member's Lease, which distinguishes it from those of nodes. */
-export const memberLabel = "virtual-kubelet.io/group-role";
+const memberLabel = "virtual-kubelet.io/group-role";
 
 const memberRole = "member";
 
 /** Annotation of a member's Lease: the identity of the instance. */
-export const memberAnnotation = "virtual-kubelet.io/member";
+const memberAnnotation = "virtual-kubelet.io/member";
 
 /** Number of Lease durations without renewal after which the Lease of a dead member is deleted. */
 const removedAfter = 60;
