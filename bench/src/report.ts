@@ -21,8 +21,8 @@ export interface IdleFigures {
   readonly residentMiB: number;
 }
 
-/** Results of a run. */
-export interface Report {
+/** Results of the race. */
+export interface RaceReport {
   readonly date: string;
   readonly machine: string;
   readonly kubernetes: string;
@@ -36,6 +36,10 @@ export interface Report {
   readonly readyMs: number;
   readonly heapBytesPerPod: number;
   readonly lease: LeaseTimes;
+}
+
+/** Results of the other benchmarks. */
+export interface OtherReports {
   readonly apiServers: ApiServerReport;
   readonly streams: StreamReport;
   /** `undefined` without an engine. */
@@ -43,17 +47,18 @@ export interface Report {
   readonly clusters: ClustersReport;
 }
 
-/** Writes the results between the markers in the guide. */
-export function writeGuide(file: string, report: Report): void {
-  writeMeasured(file, "measured", raceSection(report));
-  writeApiServers(file, report.apiServers);
-  writeStreams(file, report.streams);
-  if (report.docker) writeDocker(file, report.docker);
-  writeClusters(file, report.clusters);
+/** Writes the results between the markers in the guide. What was not measured stays as it is. */
+export function writeGuide(file: string, race: RaceReport, others: OtherReports | undefined): void {
+  writeMeasured(file, "measured", raceSection(race));
+  if (!others) return;
+  writeApiServers(file, others.apiServers);
+  writeStreams(file, others.streams);
+  if (others.docker) writeDocker(file, others.docker);
+  writeClusters(file, others.clusters);
 }
 
 /** Text of the section about the race. */
-export function raceSection(report: Omit<Report, "apiServers" | "streams" | "docker" | "clusters">): string {
+export function raceSection(report: RaceReport): string {
   const [ours] = report.rows;
   const lines = [
     `${report.date}, ${report.machine}, kube-apiserver ${report.kubernetes}; ${report.pods} pods, ${report.rounds} rounds, medians.`,
