@@ -123,6 +123,31 @@ test("an event of another's write is compared", async () => {
   expect([await rig.mark(), rig.patches]).toEqual([1, 3]);
 });
 
+test.for([
+  ["status", ({ status = {} }: Pod): void => void (status.reason = "Other")],
+  ["spec", ({ spec }: Pod): void => void (spec && (spec.ephemeralContainers = [{ name: "debug" }]))],
+] as const)("an event of a write that came upon another's change of the %s is compared", async ([, change]) => {
+  await using rig = new Rig();
+  await rig.mark();
+  rig.deliver();
+  await rig.mark();
+  rig.wanted = { ...rig.wanted, message: "more" };
+  let isChanged = false;
+  using _ = rig.client.intercept(({ verb }) => {
+    if (verb !== "patch" || isChanged) return;
+    isChanged = true;
+    rig.client.edit(resources.pods, "web", change, "default");
+  });
+  expect(await rig.mark()).toBe(1);
+
+  // The store has both changes at once.
+  rig.deliver();
+
+  expect(await rig.mark()).toBe(1);
+  const { reason, message } = rig.client.peek<Pod>(resources.pods, "web", "default")?.status ?? {};
+  expect({ reason, message }).toEqual({ reason: undefined, message: "more" });
+});
+
 test("what happens to a pod in one turn of the event loop is one status", async () => {
   await using rig = new Rig();
   rig.wanted = { ...rig.wanted, phase: "Pending" };

@@ -54,12 +54,18 @@ export interface StatusWriterOptions {
   readonly tracer: Tracer;
 }
 
+/** What a written status tells of, and the status. */
+interface Told {
+  readonly state: PodState;
+  readonly spec: DeepReadonly<Pod>["spec"];
+  readonly status: PodStatus;
+}
+
 /** The last write of a pod. */
 interface Written {
-  /** `undefined` if the pod was only read. */
   readonly body: StatusPatch | undefined;
-  /** State of which the written status tells. */
-  readonly state: PodState;
+  /** `undefined` if the pod was only read. The answer may also hold what others wrote meanwhile. */
+  readonly told: Told | undefined;
   /** The pod as the server has it after the write; newer than the store's object until the watch catches up. */
   readonly pod: DeepReadonly<Pod>;
 }
@@ -204,7 +210,7 @@ export class StatusWriter {
       const after = await this.#patch(state.ref, pod, { body, wanted }, signal);
       // An answer about another object says nothing of this pod, and must not lend its UID to the next patch.
       if (after.metadata?.uid === uid && this.#isKnown(uid)) {
-        this.#written.set(uid, { body, state, pod: after });
+        this.#written.set(uid, { body, told: { state, spec: pod.spec, status: wanted }, pod: after });
         this.#learnDropped(after, wanted);
       }
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
@@ -279,7 +285,7 @@ export class StatusWriter {
     const pod = await this.#options.client.get(resources.pods, { namespace, name }, { signal }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: undefined, state, pod });
+    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: undefined, told: undefined, pod });
     return { requeueAfterMs: replacedRetryMs };
   }
 
@@ -318,15 +324,16 @@ export class StatusWriter {
   }
 
   /**
-   * Whether the store's object is the one that our last write made, with the status that was written, and nothing has happened since:
+   * Whether the store's object is the one that our last write made, with no more than what was written, and nothing has happened since:
    * most events of the watch are such ones.
    */
   #isEcho(uid: string, stored: DeepReadonly<Pod>, state: PodState): boolean {
-    const written = this.#written.get(uid);
-    if (!written?.body || stored.metadata?.resourceVersion !== written.pod.metadata?.resourceVersion) return false;
+    const { told, pod } = this.#written.get(uid) ?? {};
+    if (!told || stored.metadata?.resourceVersion !== pod?.metadata?.resourceVersion) return false;
     // After a removal that was accepted, nothing is left to do. Before, the pod may still have to be removed.
-    const isAlike = stored.metadata?.deletionTimestamp ? this.#removed.has(uid) : showsAlike(written.state, state);
-    return isAlike && isSameJson(stored.status, written.pod.status);
+    const isAlike = stored.metadata?.deletionTimestamp ? this.#removed.has(uid) : showsAlike(told.state, state);
+    // Another may have written between the version that was told of and this one.
+    return isAlike && isSameJson(stored.status, told.status) && isSameJson(stored.spec, told.spec);
   }
 
   /** Takes a token. @returns milliseconds until there is one; 0 if one was taken */
