@@ -33,4 +33,14 @@ test("a cell keeps its labels when the caller changes the object", () => {
   labels.zone = "b";
 
   expect(cells.all).toEqual([{ zone: "a" }]);
+  expect(cells.at(labels)).toEqual({ zone: "b" });
+});
+
+test("values that are no texts, as from providers without types, share the cell of their texts", () => {
+  const cells = cellsOf("code");
+  const untyped: Readonly<Record<string, unknown>>[] = [{ code: 200 }, { code: undefined }];
+  const [number, none] = untyped.map((labels) => cells.at(labels as Readonly<Record<string, string>>));
+
+  expect([cells.at({ code: "200" }), cells.at({ code: "" })]).toEqual([number, none]);
+  expect(cells.all).toEqual([{ code: "200" }, { code: "" }]);
 });
