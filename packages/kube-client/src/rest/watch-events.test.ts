@@ -72,3 +72,12 @@ test("leaving the events leaves the lines", async () => {
 
   expect(from.left).toBe(true);
 });
+
+test("who asks for several events at once gets all of them in order", async () => {
+  const events = watchEvents(source(["a", "b", "c"], ["d"]).lines, read);
+
+  const results = await Promise.all(Array.from({ length: 5 }, () => events.next()));
+
+  expect(results.map(({ value }) => nameOf(value ?? undefined))).toEqual(["a", "b", "c", "d", undefined]);
+  expect(results.map(({ done }) => done)).toEqual([false, false, false, false, true]);
+});

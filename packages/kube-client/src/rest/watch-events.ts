@@ -52,14 +52,16 @@ class LineEvents<T> implements WatchEvents<T> {
   }
 
   async next(): Promise<IteratorResult<WatchEvent<T>, void>> {
-    for (;;) {
-      const value = this.arrived();
-      if (value) return { done: false, value };
+    let value = this.arrived();
+    while (!value) {
       const { done, value: lines } = await this.#source.next();
-      if (done) return { done, value: undefined };
-      this.#lines = lines;
-      this.#index = 0;
+      // Another call may have left some of the lines that it waited for.
+      if (lines) this.#lines = this.#index < this.#lines.length ? [...this.#lines.slice(this.#index), ...lines] : lines;
+      if (lines) this.#index = 0;
+      value = this.arrived();
+      if (done && !value) return { done, value: undefined };
     }
+    return { done: false, value };
   }
 
   async return(): Promise<IteratorResult<WatchEvent<T>, void>> {
