@@ -55,3 +55,18 @@ test("one that is set or cancelled by another's callback is heard of", async () 
 
   expect(fired).toEqual(["at once", "later, at 75"]);
 });
+
+test("one that throws does not stop the others", async () => {
+  const clock = new VirtualClock();
+  const timers = new SharedTimers(clock);
+  const fired: number[] = [];
+  timers.setTimer(100, () => {
+    throw new Error("a fault");
+  });
+  for (const ms of [100, 200]) timers.setTimer(ms, () => fired.push(clock.monotonic()));
+
+  await expect(clock.advance(150)).rejects.toThrow("a fault");
+  await clock.advance(100);
+
+  expect(fired).toEqual([100, 200]);
+});

@@ -46,8 +46,12 @@ export class SharedTimers implements Pick<Clock, "setTimer"> {
     const { dueMs } = first;
     const timer = this.#clock.setTimer(Math.max(0, dueMs - this.#clock.monotonic()), () => {
       this.#armed = undefined;
-      this.#fire();
-      this.#arm();
+      try {
+        this.#fire();
+      } finally {
+        // One that throws does not stop the others.
+        this.#arm();
+      }
     });
     this.#armed = { dueMs, timer };
   }
