@@ -652,3 +652,15 @@ test("while more important writes wait, five events a second are sent, and the o
   await rig.clock.advance(300);
   expect(rig.created.length).toBe(60);
 });
+
+test("no event is lost because more important writes wait all the time", async () => {
+  await using rig = new Rig();
+  rig.isBusy = true;
+  for (let second = 0; second < 100; second++) {
+    for (let index = 0; index < 20; index++) rig.recorder.event(podOf(second * 20 + index), "Normal", "Started", "m");
+    await rig.clock.advance(1_000);
+  }
+
+  expect(rig.recorder.counts.dropped).toBe(0);
+  expect(rig.recorder.counts.waiting).toBeGreaterThan(400);
+});

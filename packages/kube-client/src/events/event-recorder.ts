@@ -16,6 +16,8 @@ const burst = 100;
 /** Minimum time between two events while other writes wait: a tenth of the budget. */
 const busyIntervalMs = 200;
 const maxQueued = 1_000;
+/** Number of events from which on they no longer wait for other writes, because the queue would fill up and events be lost. */
+const maxQueuedWhileBusy = maxQueued / 2;
 /** The API server's limit. */
 const maxMessageLength = 1_024;
 const flushMs = 2_000;
@@ -40,7 +42,8 @@ export interface EventRecorderOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   /**
-   * Whether more important writes wait for the API server, such as the statuses of many pods. Meanwhile at most five events a second are sent.
+   * Whether more important writes wait for the API server, such as the statuses of many pods. Meanwhile at most five events a second are sent,
+   * as long as there is room for those that wait.
    * Default: never.
    */
   readonly isBusy?: (() => boolean) | undefined;
@@ -203,7 +206,7 @@ class ApiEventRecorder implements EventRecorder {
     this.#tokensAtMs = nowMs;
     if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / perSecond) * 1000);
     const untilMs = this.#sentAtMs + busyIntervalMs;
-    if (nowMs < untilMs && this.#options.isBusy?.()) return Math.ceil(untilMs - nowMs);
+    if (nowMs < untilMs && this.#queue.length <= maxQueuedWhileBusy && this.#options.isBusy?.()) return Math.ceil(untilMs - nowMs);
     this.#sentAtMs = nowMs;
     this.#tokens--;
     return 0;
