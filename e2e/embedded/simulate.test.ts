@@ -25,11 +25,14 @@ test("a simulation in memory says what to type next, and its nodes run the pods 
   expect((await stat(kubeconfig)).mode & 0o777).toBe(0o600);
   await using transport = createHttpTransport({ credentials: await loadCredentials({ kubeconfig, env: {}, clock: systemClock }) });
   const client = createKubeClient(transport);
-  const nodes = (await client.list(resources.nodes, {}, { signal })).items;
-  expect(nodes.map(({ metadata }) => metadata?.name).toSorted()).toEqual(
-    Array.from({ length: 12 }, (_, number) => `lab-${number}`).toSorted(),
-  );
-  for (const { spec, status } of nodes) expect([spec?.taints, status?.allocatable?.["pods"]]).toEqual([undefined, "5"]);
+  // The taint of a new node goes when the cluster's controller has seen that it is Ready.
+  await eventually(async () => {
+    const nodes = (await client.list(resources.nodes, {}, { signal })).items;
+    expect(nodes.map(({ metadata }) => metadata?.name).toSorted()).toEqual(
+      Array.from({ length: 12 }, (_, number) => `lab-${number}`).toSorted(),
+    );
+    for (const { spec, status } of nodes) expect([spec?.taints, status?.allocatable?.["pods"]]).toEqual([undefined, "5"]);
+  }, soon);
 
   const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image: "nginx" }] } };
   const deployment = {

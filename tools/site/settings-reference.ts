@@ -167,8 +167,8 @@ function exampleOf({ const: only, default: standard, examples, example }: Settin
   return only ?? examples?.[0] ?? example ?? standard;
 }
 
-/** Settings that cannot be set together with another one, which the example sets. */
-const alternatives: readonly string[] = ["nodes[].providerConfigFile"];
+/** Settings that the example shows as comments: they cannot be set together with another one, or make many nodes of one. */
+const shownAsComments: readonly string[] = ["nodes[].providerConfigFile", "nodes[].count"];
 
 /**
  * A configuration file with every setting: its default, or an example if it has none. Each line has its meaning as a comment.
@@ -201,6 +201,6 @@ function exampleLines({ properties = {} }: SettingSchema, prefix: string, provid
     const lines = stringify({ [name]: value }, { lineWidth: 0 })
       .trimEnd()
       .split("\n");
-    return [...comment, ...(alternatives.includes(path) ? lines.map((line) => `# ${line}`) : lines)];
+    return [...comment, ...(shownAsComments.includes(path) ? lines.map((line) => `# ${line}`) : lines)];
   });
 }

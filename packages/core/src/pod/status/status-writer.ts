@@ -15,6 +15,7 @@ import {
   type Store,
   type Tracer,
 } from "@virtual-kubelet/kube-client";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { toEpochMs } from "../../api-server/api-time.ts";
 import { isSameJson } from "../../api-server/json-equality.ts";
 import { isNewer } from "../../api-server/resource-version.ts";
@@ -86,6 +87,8 @@ export class StatusWriter {
   readonly #queue: WorkQueue;
   /** Pods that are enqueued at the end of this turn. */
   readonly #marked = new Set<string>();
+  /** Bound to the context of the writer, because a write belongs to no trace of who marked a pod. */
+  readonly #enqueueSoon = AsyncLocalStorage.bind(() => this.#enqueueMarked());
   readonly #written = new Map<string, Written>();
   readonly #removed = new Set<string>();
   /** Number of times that the API server refused a pod's status as invalid. */
@@ -103,7 +106,7 @@ export class StatusWriter {
    * deletion and its end are one change.
    */
   mark(uid: string): void {
-    if (this.#marked.size === 0) this.#options.clock.setTimer(0, () => this.#enqueueMarked());
+    if (this.#marked.size === 0) this.#options.clock.setTimer(0, this.#enqueueSoon);
     this.#marked.add(uid);
   }
 
