@@ -82,7 +82,7 @@ export type {
 export type * as models from "./rest/objects.ts";
 export type { ObjectSink } from "./reflector/object-sink.ts";
 export type { ObjectWatch, ReflectorInspection } from "./reflector/object-watch.ts";
-export { PartitionedReflector, type PartitionedReflectorOptions } from "./reflector/partitioned-reflector.ts";
+export { PartitionedReflector, type EarlyWatch, type PartitionedReflectorOptions } from "./reflector/partitioned-reflector.ts";
 export { Reflector, type ReflectorOptions, type SinkOptions } from "./reflector/reflector.ts";
 export { ServerHistory, type ServerHistoryOptions } from "./reflector/server-history.ts";
 export { shareParts } from "./reflector/shared-parts.ts";

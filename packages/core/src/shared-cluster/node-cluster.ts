@@ -34,6 +34,11 @@ export interface NodeCluster extends AsyncDisposable {
    * @throws `signal.reason` when aborted
    */
   admit(signal: AbortSignal): Promise<Disposable>;
+  /**
+   * Gives the place back while another instance has the node. What is known of the pods may be late when that has gone, so that they are listed
+   * anew when their watch is run.
+   */
+  standBy(place: Disposable): void;
 }
 
 /** What the watches of a cluster need. */
@@ -58,6 +63,8 @@ export function ownCluster(nodeName: string, options: ClusterOptions): NodeClust
     clusterId: (signal) => readClusterId(options.client, common, signal),
     apiServerVersion: (signal) => readApiServerVersion(options.client, common, signal),
     admit: () => Promise.resolve({ [Symbol.dispose]: () => {} }),
+    // The watch lists when it is run.
+    standBy: () => {},
     [Symbol.asyncDispose]: () => services.close(),
   };
 }

@@ -4,6 +4,7 @@ import { resources } from "@virtual-kubelet/kube-client";
 import { expect, onTestFinished, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
+import { ended, running } from "../test-support/scripted-provider.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 import { SharedCluster } from "./shared-cluster.ts";
 
@@ -90,6 +91,28 @@ test("a node with a shared cluster runs its pods, and ends its watches when it s
 
   await rig[Symbol.asyncDispose]();
   expect(rig.clock.pending).toBe(0);
+});
+
+test("an instance that stood by knows how a pod has ended, although the shared watch is late", async () => {
+  const first = await new NodeRig({ node: { instance: { identity: "first", standby: true } } }).start();
+  const created = Promise.withResolvers<void>();
+  first.provider.script("createPod", () => created.promise);
+  await using second = new NodeRig({ after: first, shares: true, node: { instance: { identity: "second", standby: true } } });
+  second.run();
+  const pod = await first.createPod("job", { restartPolicy: "Never" });
+  await second.settle(5_000);
+
+  using _late = first.client.withholdEvents(resources.pods);
+  created.resolve();
+  await first.settle(1_000);
+  first.provider.report(pod, ended(running(["main"])));
+  await first.settle(1_000);
+  first.provider.lose(pod, { silently: true });
+  await first[Symbol.asyncDispose]();
+  await second.settle(5_000);
+
+  expect(second.node.health).toMatchObject({ ready: true, standingBy: false });
+  expect([first.pod("job")?.status?.phase, first.callsOf("createPod job")]).toEqual(["Succeeded", 1]);
 });
 
 test("a node that exists already is adopted, and not created, without being read", async () => {

@@ -93,6 +93,10 @@ export class SharedCluster {
       clusterId: async (signal) => (await this.#read("clusterId", (inner) => readClusterId(client, this.#common, inner), signal)) ?? "",
       apiServerVersion: (signal) => this.#read("version", (inner) => readApiServerVersion(client, this.#common, inner), signal),
       admit: (signal) => this.#admit(signal),
+      standBy: (place) => {
+        place[Symbol.dispose]();
+        pods.expire();
+      },
       [Symbol.asyncDispose]: async () => {
         pods[Symbol.dispose]();
         node[Symbol.dispose]();

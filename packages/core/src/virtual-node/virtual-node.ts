@@ -271,7 +271,7 @@ export class VirtualNode {
       watch: cluster.node,
       isOneOfMany: shared !== undefined,
       // Whoever waits for another instance to go starts nothing meanwhile.
-      onWatching: () => place[Symbol.dispose](),
+      onWatching: () => cluster.standBy(place),
     });
     this.#node = node;
     node.lost.addEventListener("abort", () => hardEnd.abort(node.lost.reason), { once: true });

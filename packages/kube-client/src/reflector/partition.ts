@@ -29,20 +29,28 @@ export class Partition<T extends KubernetesObject> implements ObjectWatch<T>, Di
   readonly left: AbortSignal;
   readonly objects: ObjectStore<T>;
   readonly #onLeave: () => void;
+  readonly #onRenew: () => void;
   readonly #left = new AbortController();
-  readonly #synced = Promise.withResolvers<void>();
+  #synced = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
   #source: PartitionSource;
+  /** Ends the reflector that fills the store instead of the shared watch. */
+  #own: AbortController | undefined;
   #state: PartitionState<T> = { kind: "waiting", isListed: false };
   /** Whether the store has held a whole list since it began to follow the source. */
   #isComplete = false;
+  #isExpired = false;
 
-  constructor(key: string, options: ObjectStoreOptions & { readonly source: PartitionSource; readonly onLeave: () => void }) {
+  constructor(
+    key: string,
+    options: ObjectStoreOptions & { readonly source: PartitionSource; readonly onLeave: () => void; readonly onRenew: () => void },
+  ) {
     this.key = key;
     this.left = this.#left.signal;
     this.objects = new ObjectStore(options);
     this.#source = options.source;
     this.#onLeave = options.onLeave;
+    this.#onRenew = options.onRenew;
     // Callers may ignore these promises.
     this.#synced.promise.catch(() => {});
     this.#failed.promise.catch(() => {});
@@ -72,7 +80,24 @@ export class Partition<T extends KubernetesObject> implements ObjectWatch<T>, Di
     this.#source.wake();
   }
 
+  expire(): void {
+    this.#isExpired = true;
+  }
+
+  #renew(): void {
+    this.#isExpired = false;
+    if (this.left.aborted) return;
+    this.#leaveShared();
+    const before = this.#synced;
+    this.#synced = Promise.withResolvers();
+    this.#synced.promise.catch(() => {});
+    // Whoever waits already needs no newer list than this one.
+    this.#synced.promise.then(before.resolve, before.reject);
+    this.#onRenew();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
+    if (this.#isExpired) this.#renew();
     try {
       await untilAborted(this.#failed.promise, signal);
     } catch (error) {
@@ -137,10 +162,16 @@ export class Partition<T extends KubernetesObject> implements ObjectWatch<T>, Di
     this.objects[type](object);
   }
 
-  /** Ends the part in the shared watch: from now on another one fills the store, and calls {@link complete}. */
-  separate(source: PartitionSource): void {
+  /**
+   * Ends the part in the shared watch: from now on another one fills the store, and calls {@link complete}.
+   *
+   * @returns aborts when that one is no longer needed
+   */
+  separate(source: PartitionSource): AbortSignal {
     this.#source = source;
     this.#leaveShared();
+    this.#own = new AbortController();
+    return this.#own.signal;
   }
 
   /** Lets {@link run} fail. */
@@ -159,6 +190,7 @@ export class Partition<T extends KubernetesObject> implements ObjectWatch<T>, Di
   }
 
   #leaveShared(): void {
+    this.#own?.abort(new Error(`${this.key} is followed otherwise`));
     this.#stopListing();
     this.#isComplete = false;
     this.#state = { kind: "waiting", isListed: false };

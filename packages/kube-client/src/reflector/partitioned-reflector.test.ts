@@ -7,7 +7,7 @@ import { silentLogger } from "../telemetry/logger.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "../transport/scripted-transport.ts";
 import type { ObjectWatch } from "./object-watch.ts";
-import { PartitionedReflector } from "./partitioned-reflector.ts";
+import { PartitionedReflector, type EarlyWatch } from "./partitioned-reflector.ts";
 import { ServerHistory } from "./server-history.ts";
 import type { StoreChange } from "./store.ts";
 
@@ -141,6 +141,39 @@ describe("a partition that joins later", () => {
   });
 });
 
+describe("a partition that is expired when it is run", () => {
+  test("is not current before a list of its own, which it compares with what it has", async () => {
+    const rig = new Rig();
+    const a = rig.join("a");
+    await rig.list("9", pod("u1", "a", "1"), pod("u2", "a", "2"));
+    const changes = changesOf(a);
+
+    a.expire();
+    expect(a.isCurrent).toBe(true);
+    void a.run(new AbortController().signal);
+    await rig.send(line("MODIFIED", pod("u1", "a", "10")));
+    expect([a.isCurrent, changes]).toEqual([false, []]);
+    rig.answerList("20", pod("u1", "a", "19"));
+    await a.synced;
+    await rig.send(line("MODIFIED", pod("u1", "a", "19")), line("MODIFIED", pod("u1", "a", "21")));
+
+    expect([a.isCurrent, changes]).toEqual([true, ["deleted u2", "updated u1", "updated u1"]]);
+    expect(a.store.get("u1")?.metadata?.resourceVersion).toBe("21");
+  });
+
+  test("before the shared list begins needs no other", async () => {
+    const rig = new Rig();
+    const a = rig.join("a");
+    const before = a.synced;
+    a.expire();
+    void a.run(new AbortController().signal);
+    await rig.list("9", pod("u1", "a", "1"));
+    await Promise.all([before, a.synced]);
+
+    expect([a.isCurrent, uidsOf(a), rig.lists.length]).toEqual([true, ["u1"], 0]);
+  });
+});
+
 describe("a partition that is left", () => {
   test("gets nothing any more, and its key can be followed again", async () => {
     const rig = new Rig();
@@ -187,6 +220,11 @@ describe("where the shared watch is refused", () => {
 
     expect([uidsOf(a), uidsOf(b), a.isCurrent, b.isCurrent]).toEqual([["u1"], ["u2"], true, true]);
     expect(rig.selectors).toEqual([sharedQuery, "spec.nodeName=a", "spec.nodeName=a", "spec.nodeName=b"]);
+    b.expire();
+    void b.run(new AbortController().signal);
+    expect(b.isCurrent).toBe(false);
+    await rig.list("12", pod("u3", "b", "11"));
+    expect([b.isCurrent, uidsOf(b)]).toEqual([true, ["u3"]]);
     a[Symbol.dispose]();
     await rig.clock.advance(0);
     expect([a.isCurrent, b.isCurrent]).toEqual([false, true]);
@@ -243,7 +281,7 @@ class Rig {
     });
   }
 
-  join(key: string): ObjectWatch<Pod> & Disposable {
+  join(key: string): EarlyWatch<Pod> & Disposable {
     const partition = this.reflector.join(key);
     onTestFinished(() => partition[Symbol.dispose]());
     return partition;

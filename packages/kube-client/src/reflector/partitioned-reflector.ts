@@ -22,6 +22,12 @@ export interface PartitionedReflectorOptions<T extends KubernetesObject> extends
   readonly queryOf: (key: string) => Pick<ListQuery, "namespace" | "labelSelector" | "fieldSelector">;
 }
 
+/** An {@link ObjectWatch} that follows the server before it is run. */
+export interface EarlyWatch<T extends KubernetesObject> extends ObjectWatch<T> {
+  /** Lets `run` list the objects anew, because what was followed before may be late; `synced` then waits for that list. */
+  expire(): void;
+}
+
 /**
  * One list and watch for many readers that each need the objects of one key, such as the pods of one node. Objects of other keys are dropped
  * as soon as they are parsed. It runs while there is a partition. If the server refuses the shared watch and allows that of one key, each
@@ -56,7 +62,7 @@ export class PartitionedReflector<T extends KubernetesObject> {
    *
    * @throws Error if the key is followed already
    */
-  join(key: string): ObjectWatch<T> & Disposable {
+  join(key: string): EarlyWatch<T> & Disposable {
     const { metrics, resource } = this.#options;
     if (this.#partitions.has(key)) throw new Error(`follow ${resource.plural} of ${key}: they are followed already`);
     this.#shared ??= this.#newShared();
@@ -65,6 +71,7 @@ export class PartitionedReflector<T extends KubernetesObject> {
       metrics,
       source: this.#shared.reflector,
       onLeave: () => this.#leave(partition),
+      onRenew: () => this.#renew(partition),
     });
     this.#partitions.set(key, partition);
     if (this.#isRefused) this.#separate(partition);
@@ -134,6 +141,12 @@ export class PartitionedReflector<T extends KubernetesObject> {
     this.#shared = undefined;
   }
 
+  #renew(partition: Partition<T>): void {
+    if (this.#isRefused) this.#separate(partition);
+    // The end of a list that is under way lists it, and one that has not begun will have its objects.
+    else if (this.#list === "complete") void this.#listOne(partition);
+  }
+
   /** Lists the objects of a partition that joined while others were followed already. */
   async #listOne(partition: Partition<T>): Promise<void> {
     const { clock, random } = this.#options;
@@ -192,10 +205,10 @@ export class PartitionedReflector<T extends KubernetesObject> {
   #separate(partition: Partition<T>): void {
     const query = this.#options.queryOf(partition.key);
     const reflector = new Reflector<T>({ ...this.#options, logger: this.#logger, query, pool: "quiet", sink: partition.objects });
-    partition.separate(reflector);
-    reflector.run(partition.left).catch((error: unknown) => partition.fail(error));
+    const signal = partition.separate(reflector);
+    reflector.run(signal).catch((error: unknown) => partition.fail(error));
     reflector.synced.then(
-      () => partition.complete(),
+      () => !signal.aborted && partition.complete(),
       () => {},
     );
   }
