@@ -219,7 +219,7 @@ describe("where the shared watch is refused", () => {
     await rig.list("9", pod("u2", "b", "2"));
 
     expect([uidsOf(a), uidsOf(b), a.isCurrent, b.isCurrent]).toEqual([["u1"], ["u2"], true, true]);
-    expect(rig.selectors).toEqual([sharedQuery, "spec.nodeName=a", "spec.nodeName=a", "spec.nodeName=b"]);
+    expect(rig.selectors).toEqual([sharedQuery, "spec.nodeName=a", sharedQuery, "spec.nodeName=a", "spec.nodeName=b"]);
     b.expire();
     void b.run(new AbortController().signal);
     expect(b.isCurrent).toBe(false);
@@ -228,6 +228,17 @@ describe("where the shared watch is refused", () => {
     a[Symbol.dispose]();
     await rig.clock.advance(0);
     expect([a.isCurrent, b.isCurrent]).toEqual([false, true]);
+  });
+
+  test("only for a moment, it is tried again, because a server that starts refuses what it allows later", async () => {
+    let refusals = 1;
+    const rig = new Rig({ answer: (_selector, isWatch) => (isWatch ? (refusals-- > 0 ? forbidden : undefined) : page("9")) });
+    const [a, b] = [rig.join("a"), rig.join("b")];
+    await rig.clock.advance(2_000);
+    await rig.list("9", pod("u1", "a", "1"), pod("u2", "b", "1"));
+
+    expect([uidsOf(a), uidsOf(b)]).toEqual([["u1"], ["u2"]]);
+    expect(rig.selectors.at(-1)).toBe(sharedQuery);
   });
 
   test("it is tried again if everything is refused", async () => {

@@ -183,13 +183,19 @@ export class PartitionedReflector<T extends KubernetesObject> {
 
   /** Separates the partitions if one of them is allowed what is refused to all together. A server that refuses everything may be starting. */
   async #onRefused(refusal: unknown, signal: AbortSignal): Promise<void> {
-    const { client, resource, queryOf } = this.#options;
+    const { client, resource, query, queryOf } = this.#options;
     const [partition] = this.#partitions.values();
     if (!partition) return;
+    const ask = (what: typeof query): Promise<unknown> => client.list(resource, { ...what, limit: 1 }, { signal });
     this.#isAsking = true;
     try {
-      await client.list(resource, { ...queryOf(partition.key), limit: 1 }, { signal });
-      if (signal.aborted) return;
+      await ask(queryOf(partition.key));
+      // Both may have been refused until a moment ago, by a server that had not read the roles yet.
+      const isAllowed = await ask(query).then(
+        () => true,
+        (error: unknown) => !isForbidden(error),
+      );
+      if (isAllowed || signal.aborted) return;
       this.#isRefused = true;
       this.#logger.warn({ err: messageOf(refusal) }, "the API server refuses one watch for all nodes; each is watched by itself");
       this.#shared?.stop.abort();
