@@ -241,6 +241,8 @@ export class LeaseController {
   ): Promise<"done" | Extract<Claim, { readonly observation: Observation }>> {
     const { clock, instance, logger, spreads, standby } = this.#options;
     const lease = await this.#get(signal);
+    // Whoever stands by may follow the server already.
+    this.#note(lease);
     const nowMs = clock.monotonic();
     // The other instance cannot renew while the API server is unreachable, so that time does not count.
     const blindMs = blindSinceMs === undefined ? 0 : nowMs - blindSinceMs;

@@ -33,6 +33,25 @@ test.for([false, true])(
   },
 );
 
+test.for([false, true])("an instance that stood by meanwhile runs pods that are bound afterwards (shared watch: %s)", async (shares) => {
+  const first = await new NodeRig({ node: { instance: { identity: "first", standby: true } } }).start();
+  await using second = new NodeRig({ after: first, shares, node: { instance: { identity: "second", standby: true } } });
+  second.run();
+  await second.settle(20_000);
+  const restore = first.client.backUp();
+  write(first);
+  await second.settle(20_000);
+  restore();
+  await second.settle(20_000);
+
+  await first[Symbol.asyncDispose]();
+  await second.settle(10_000);
+  await second.createPod("new");
+  await second.settle(20_000);
+
+  expect([second.node.health.ready, second.callsOf("createPod new")]).toEqual([true, 1]);
+});
+
 test("a pod that the backup lacks is ended at the back end", async () => {
   await using rig = await restoredRig((before) => before.createPod("lost"));
 
