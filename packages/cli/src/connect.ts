@@ -11,7 +11,6 @@ import {
 } from "@virtual-kubelet/kube-client";
 import type { LoadedSettings } from "./config/load-settings.ts";
 import type { Context } from "./context.ts";
-import { heartbeatPool } from "./heartbeat-pool.ts";
 import { ConfigError } from "./program-error.ts";
 
 /** A client of the cluster with its connections. */
@@ -42,7 +41,7 @@ export async function connect(
   const isOwn = kubeconfig !== undefined && !(source.kind === "env" && source.name === "KUBECONFIG");
   try {
     const credentials = await loadCredentials({ kubeconfig: isOwn ? resolvePath(path, kubeconfig) : undefined, context, env, clock });
-    const transport = createHttpTransport({ credentials, pools: { lease: heartbeatPool(settings.nodes.length) } });
+    const transport = createHttpTransport({ credentials });
     return {
       client: createKubeClient(transport, { metrics }),
       transport,

@@ -30,7 +30,9 @@ export const defaultHttpPools: Readonly<Record<TransportPool, HttpPoolOptions>> 
   // Against a real API server two hundred of them cost a fifth of the processor time that they do on connections of
   // their own, and 120 kB less memory each.
   quiet: { connections: null, http2: true, headersTimeoutMs: 30_000, bodyTimeoutMs: 0 },
-  lease: { connections: 1, http2: false, headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 },
+  // They are opened when all others are busy. Not on HTTP/2: when an API server hangs, hundreds of heartbeats reach their deadlines and reset their
+  // streams, and Node.js 24.21 then fills its memory in `Http2Session::SendPendingData` without an end.
+  lease: { connections: 20, http2: false, headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 },
 };
 
 /** Options of {@link createHttpTransport}. */
