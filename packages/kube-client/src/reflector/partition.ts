@@ -101,9 +101,8 @@ export class Partition<T extends KubernetesObject> implements ObjectWatch<T>, Di
     try {
       await untilAborted(this.#failed.promise, signal);
     } catch (error) {
+      this.#synced.reject(error);
       if (!signal.aborted) throw error;
-    } finally {
-      this.#synced.reject(signal.reason);
     }
   }
 

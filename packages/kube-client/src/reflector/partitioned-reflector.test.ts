@@ -7,7 +7,7 @@ import { silentLogger } from "../telemetry/logger.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "../transport/scripted-transport.ts";
 import type { ObjectWatch } from "./object-watch.ts";
-import { PartitionedReflector, type EarlyWatch } from "./partitioned-reflector.ts";
+import { PartitionedReflector, type EarlyWatch, type PartitionedReflectorOptions } from "./partitioned-reflector.ts";
 import { ServerHistory } from "./server-history.ts";
 import type { StoreChange } from "./store.ts";
 
@@ -206,6 +206,24 @@ describe("a partition that is left", () => {
   });
 });
 
+test("a failure of the shared watch, which is a fault of the program, is told to all that wait", async () => {
+  const fault = new TypeError("a fault");
+  let looks = 0;
+  const rig = new Rig({
+    keyOf: ({ spec }) => {
+      // What fails while an object is read is tried again.
+      if (++looks > 2) throw fault;
+      return spec?.nodeName;
+    },
+  });
+  const a = rig.join("a");
+  const running = a.run(new AbortController().signal);
+  const outcomes = Promise.allSettled([running, a.synced]);
+  await rig.list("9", pod("u1", "a", "1"));
+
+  expect(await outcomes).toMatchObject([{ reason: fault }, { reason: fault }]);
+});
+
 describe("where the shared watch is refused", () => {
   const forbidden: ScriptedAnswer = { status: 403, body: { kind: "Status", reason: "Forbidden", message: "no" } };
 
@@ -271,7 +289,10 @@ class Rig {
   readonly #unlisted: OpenBody[] = [];
   #watch: OpenBody | undefined;
 
-  constructor({ answer = () => undefined }: { readonly answer?: Answer } = {}) {
+  constructor({
+    answer = () => undefined,
+    keyOf = ({ spec }) => spec?.nodeName,
+  }: { readonly answer?: Answer; readonly keyOf?: PartitionedReflectorOptions<Pod>["keyOf"] } = {}) {
     const transport = new ScriptedTransport((request) => {
       const query = new URL(request.path, "http://server").searchParams;
       const selector = query.get("fieldSelector") ?? "";
@@ -282,7 +303,7 @@ class Rig {
       client: createKubeClient(transport, { clock: this.clock }),
       resource: resources.pods,
       query: { fieldSelector: sharedQuery },
-      keyOf: ({ spec }) => spec?.nodeName,
+      keyOf,
       queryOf: (key) => ({ fieldSelector: `spec.nodeName=${key}` }),
       clock: this.clock,
       random: { next: () => 0, uuid: () => "" },
