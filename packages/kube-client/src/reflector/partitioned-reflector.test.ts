@@ -248,6 +248,20 @@ describe("where the shared watch is refused", () => {
     expect([a.isCurrent, b.isCurrent]).toEqual([false, true]);
   });
 
+  test("it is tried again when the last partition has left", async () => {
+    let isRefused = true;
+    const answer: Answer = (selector, isWatch) => (selector === sharedQuery && isRefused ? forbidden : isWatch ? undefined : page("9"));
+    const rig = new Rig({ answer });
+    const a = rig.join("a");
+    await rig.list("9");
+    isRefused = false;
+    a[Symbol.dispose]();
+    const b = rig.join("b");
+    await rig.list("9", pod("u2", "b", "2"));
+
+    expect([rig.selectors.at(-1), b.isCurrent, uidsOf(b)]).toEqual([sharedQuery, true, ["u2"]]);
+  });
+
   test("only for a moment, it is tried again, because a server that starts refuses what it allows later", async () => {
     let refusals = 1;
     const rig = new Rig({ answer: (_selector, isWatch) => (isWatch ? (refusals-- > 0 ? forbidden : undefined) : page("9")) });

@@ -139,6 +139,8 @@ export class PartitionedReflector<T extends KubernetesObject> {
     if (this.#partitions.size > 0) return;
     this.#shared?.stop.abort();
     this.#shared = undefined;
+    // The right may have been granted meanwhile.
+    this.#isRefused = false;
   }
 
   #renew(partition: Partition<T>): void {
