@@ -28,14 +28,15 @@ export class ObjectPreparation<T extends KubernetesObject> {
    * Normalizes a freshly parsed object, in place.
    *
    * @param isKept - whether the store will hold it, if it accepts such objects
-   * @throws DecodeError for an object without UID or version
+   * @throws DecodeError for an accepted object without UID or version
    */
   prepare(object: T, isKept: boolean): void {
     const { resource, content, freeze, compact, sink } = this.#options;
+    // What is not kept need not be complete, either.
+    if (!sink.accepts(object)) return;
     const { metadata } = object;
     if (!metadata?.uid || !metadata.resourceVersion)
       throw new DecodeError(`watch ${resource.plural}: an object without UID or resourceVersion`);
-    if (!sink.accepts(object)) return;
     // A list has them, and so may a watch whose server writes them elsewhere. Deleting the field would make the object slower and larger than leaving it empty.
     if (metadata.managedFields) metadata.managedFields = undefined;
     if (content === "metadata") {
