@@ -169,12 +169,13 @@ export class NodeController {
   }
 
   /**
-   * Whether no other instance can have taken the node. Only for an instance that would stand by itself, because then there can be others: its
-   * last renewal must be younger than three quarters of the Lease, which leaves time for the answer and for the clocks.
+   * Whether no other instance can have taken the node. Only for an instance that would stand by itself or shares its nodes, because then there
+   * can be others: its last renewal must be younger than three quarters of the Lease, which leaves time for the answer and for the clocks.
    */
   get isHeld(): boolean {
     const { instance, leaseDurationSeconds = defaultLeaseDurationSeconds } = this.#options.nodeOptions;
-    return instance.standby !== true || (this.leaseAgeMs ?? 0) < leaseDurationSeconds * 1000 * certainShare;
+    const hasOthers = instance.standby === true || instance.group !== undefined;
+    return !hasOthers || (this.leaseAgeMs ?? 0) < leaseDurationSeconds * 1000 * certainShare;
   }
 
   /** Whether this instance waits while another one runs the node. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "../node/instance.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { running } from "../test-support/scripted-provider.ts";
+import type { InstanceOptions } from "./options.ts";
 
 const away = (): never => {
   throw new UnavailableError("connection refused");
@@ -299,11 +300,12 @@ describe("an API server that was away", () => {
   });
 });
 
-describe("an instance that is cut off from the API server, where others stand by", () => {
-  const shared = { node: { instance: { identity: "test", standby: true } } };
-
-  test("starts no pod when another one may have the node, and goes on when it has renewed the lease", async () => {
-    await using rig = await new NodeRig(shared).start();
+describe("an instance that is cut off from the API server", () => {
+  test.for<[name: string, instance: Omit<InstanceOptions, "identity">]>([
+    ["that stand by", { standby: true }],
+    ["of its group", { group: "sim" }],
+  ])("starts no pod when others %s may have the node, and goes on when it has renewed the lease", async ([, others]) => {
+    await using rig = await new NodeRig({ node: { instance: { identity: "test", ...others } } }).start();
     const starts = (): number => rig.provider.calls.filter((call) => call.startsWith("createPod web")).length;
     rig.provider.script("createPod", away);
     await rig.createPod("web");
@@ -322,7 +324,7 @@ describe("an instance that is cut off from the API server, where others stand by
     expect(rig.pod("web")?.status?.phase).toBe("Running");
   });
 
-  test("without others that stand by, it goes on", async () => {
+  test("goes on where there are no others", async () => {
     await using rig = await new NodeRig().start();
     rig.provider.script("createPod", away);
     await rig.createPod("web");
