@@ -298,6 +298,21 @@ describe("instances that share nodes", () => {
     expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
+  test("take over from one that is killed also where somebody takes the group's label from the lease of a node", async () => {
+    const group = await sharing("a", "b");
+    await group.settle(60_000);
+    const [name = ""] = group.share("b", ["a", "b"]);
+    group.instances[1]!.isCut = true;
+    await group.settle(10_000);
+    // A watch by label shows that as a deletion.
+    const { metadata, ...lease } = group.client.peek(resources.leases, name, leaseNamespace)!;
+    group.client.remove(resources.leases, name, leaseNamespace);
+    group.client.put(resources.leases, { ...lease, metadata: { ...metadata, labels: {}, resourceVersion: undefined } });
+
+    await group.until(["a"], 2 * leaseMs);
+    expect(group.stolen).toEqual([]);
+  });
+
   test("leave a node to a holder outside the group, and take it when that is gone", async () => {
     const group = new Group();
     const foreign = (second: number): Lease => ({

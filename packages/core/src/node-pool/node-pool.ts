@@ -255,7 +255,9 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   #start(name: string, signal: AbortSignal, options: RunOptions): void {
     const { group, newNode, onNode } = this.#options;
     const stop = new AbortController();
-    const node = newNode(name, { group, seen: this.#watch.get(name)?.observation });
+    const { lease, observation } = this.#watch.get(name) ?? {};
+    // A Lease that left the group, because somebody took its label away, may still be there, so that it has to be observed anew.
+    const node = newNode(name, { group, seen: lease && observation });
     const served = onNode?.(node, name);
     const ended = node
       .run(AbortSignal.any([signal, stop.signal]), options)
