@@ -2,7 +2,7 @@ import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources, silentLogger, type KubeClient, type Lease } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { instanceAnnotation, leaseNamespace } from "../node/instance.ts";
+import { instanceAnnotation, leaseNamespace, startIdAnnotation } from "../node/instance.ts";
 import { kubernetesVersion } from "../node/node-object.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { ScriptedProvider } from "../test-support/scripted-provider.ts";
@@ -25,13 +25,13 @@ class Instance {
   isCut = false;
   readonly #abort = new AbortController();
 
-  constructor(group: Group, identity: string) {
+  constructor(group: Group, identity: string, name: string) {
     this.identity = identity;
     const client = this.#connection(group.client);
     const common = { client, clock: group.clock, random: group.random, logger: silentLogger };
     this.pool = new NodePool({
       ...common,
-      group: "sim",
+      group: name,
       identity,
       nodeNames,
       newNode: (name, shared) =>
@@ -126,7 +126,8 @@ class Group {
     const stored = this.client.peek(resources.leases, name, leaseNamespace);
     // Such a write fails.
     if (stored?.metadata?.resourceVersion !== metadata?.resourceVersion) return;
-    const holder = metadata?.annotations?.[instanceAnnotation] ?? "";
+    // Two programs can have one identity.
+    const holder = [instanceAnnotation, startIdAnnotation].map((name) => metadata?.annotations?.[name]).join("/");
     const atMs = this.clock.monotonic();
     const before = this.#renewed.get(name);
     if (before && before.holder !== holder && atMs - before.atMs < before.durationMs)
@@ -136,8 +137,8 @@ class Group {
     this.#renewed.set(name, { holder, atMs, durationMs: (spec?.leaseDurationSeconds ?? 0) * 1000 });
   }
 
-  start(identity: string): Instance {
-    const instance = new Instance(this, identity);
+  start(identity: string, name = "sim"): Instance {
+    const instance = new Instance(this, identity, name);
     this.instances.push(instance);
     return instance;
   }
@@ -345,14 +346,25 @@ test("a second program with the identity of a member fails with an error that sa
   expect([group.instances[0]?.outcome, group.instances[0]?.nodes]).toEqual(["running", nodeNames]);
 });
 
-test("a restart after a kill with the same identity takes its nodes again as soon as its own membership has expired", async () => {
+test("two groups leave each other's nodes alone, also where an instance of each has the same identity, as two programs on one host", async () => {
+  const group = await sharing("a");
+  const other = group.start("a", "other");
+  await group.settle(300_000);
+
+  expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
+  group.instances[0]!.stop();
+  await group.settle(120_000);
+  expect([other.pool.health.ready, other.nodes, group.stolen]).toEqual([true, nodeNames, []]);
+});
+
+test("a restart after a kill with the same identity takes its nodes again when their leases have expired: the first one may only be cut off", async () => {
   const group = await sharing("a", "b");
   await group.settle(60_000);
   const killed = group.instances.splice(1, 1)[0]!;
   killed.isCut = true;
   group.start("b");
 
-  expect(await group.until(["a", "b"], leaseMs)).toBeLessThan(30_000);
+  expect(await group.until(["a", "b"], 2 * leaseMs)).toBeLessThan(leaseMs + 10_000);
   expect(group.stolen).toEqual([]);
 });
 

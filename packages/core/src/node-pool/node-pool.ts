@@ -236,12 +236,12 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   #tryStart(name: string, signal: AbortSignal, options: RunOptions): boolean {
     const nowMs = this.#clock.monotonic();
     const { notBeforeMs, lostAt } = this.#wanted.get(name) ?? wantedNow;
-    const { identity } = this.#options;
+    const { identity, group } = this.#options;
     const seen = this.#watch.get(name);
     if (notBeforeMs > nowMs && seen?.observation.renewal === lostAt) return false;
     const claim = decideClaim({
       lease: seen?.lease,
-      instance: { nodeName: name, identity, startId: "" },
+      instance: { nodeName: name, identity, startId: "", group },
       previous: seen?.observation,
       // Silence is measured up to the last news.
       nowMs: this.#watch.heardMs ?? nowMs,

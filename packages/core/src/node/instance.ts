@@ -18,6 +18,8 @@ export interface Instance {
   readonly nodeName: string;
   readonly identity: string;
   readonly startId: string;
+  /** Group of instances that share the node. Default: none. */
+  readonly group?: string | undefined;
 }
 
 /**
@@ -55,7 +57,7 @@ export interface Observation {
 export type Claim =
   /** There is no Lease, and nobody recreates it. */
   | { readonly kind: "create" }
-  /** The Lease is ours, or nobody renews it. */
+  /** The Lease is an earlier start's of this instance, or nobody renews it. */
   | { readonly kind: "take" }
   /** The Lease is another instance's: look again within `remainingMs`. */
   | { readonly kind: "watch"; readonly observation: Observation; readonly remainingMs: number }
@@ -79,13 +81,21 @@ export interface ClaimInput {
  */
 export function decideClaim({ lease, instance, previous, nowMs, durationMs }: ClaimInput): Claim {
   if (!lease) return previous ? decideOnAbsent(previous, nowMs, durationMs) : { kind: "create" };
-  if (holderOf(lease) === instance.identity) return { kind: "take" };
+  if (isEarlierStart(lease, instance)) return { kind: "take" };
   const renewal = renewalOf(lease);
   if (previous && previous.renewal !== renewal) return { kind: "held", observation: { renewal, sinceMs: nowMs } };
   const observation = previous ?? { renewal, sinceMs: nowMs };
   const neededMs = lease.spec?.leaseDurationSeconds ? lease.spec.leaseDurationSeconds * 1000 : durationMs;
   const remainingMs = observation.sinceMs + neededMs - nowMs;
   return remainingMs <= 0 ? { kind: "take" } : { kind: "watch", observation, remainingMs };
+}
+
+/**
+ * Whether a Lease is an earlier start's of the instance, which has ended. Nothing shows that of an instance of a group: its identity is locked
+ * within the group only, and another program with this identity may run the node in another group or in none.
+ */
+function isEarlierStart(lease: DeepReadonly<Lease>, { identity, group }: Instance): boolean {
+  return holderOf(lease) === identity && group === undefined && lease.metadata?.labels?.[groupLabel] === undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { ConflictError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { ApiError, resources, silentLogger, type Lease, type Metrics } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
+import { groupLabel, instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
 import { LeaseController, type LeaseControllerOptions } from "./lease-controller.ts";
 import { FakeKubeClient, type FakeCall } from "../test-support/fake-kube-client.ts";
 
@@ -102,6 +102,20 @@ describe("LeaseController.claim", () => {
 
     expect(await stateOf(second.claimed)).toBe("held");
     expect(cluster.lease?.metadata?.annotations?.[startIdAnnotation]).toBe("me-2");
+  });
+
+  test("takes a Lease of its own identity only when it has expired where a group has it, and takes the group's label away", async () => {
+    const cluster = new Cluster();
+    cluster.start("me");
+    await cluster.clock.advance(0);
+    cluster.client.edit(resources.leases, "vk", ({ metadata }) => (metadata!.labels = { [groupLabel]: "sim", own: "x" }), leaseNamespace);
+
+    const second = cluster.start("me", { client: cluster.client, standby: true });
+    await cluster.clock.advance(5_000);
+    expect(await stateOf(second.claimed)).toBe("pending");
+    await cluster.clock.advance(5_500);
+
+    expect(cluster.lease?.metadata?.labels).toEqual({ own: "x" });
   });
 
   test("refuses to start where another instance renews the Lease, naming it", async () => {

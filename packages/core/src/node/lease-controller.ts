@@ -19,6 +19,7 @@ import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
 import { isNewer } from "../api-server/resource-version.ts";
 import {
   decideClaim,
+  groupLabel,
   holderOf,
   instanceAnnotation,
   isOurs,
@@ -395,7 +396,9 @@ export class LeaseController {
     // The node life-cycle controller ignores a renewal that is not later than the previous one, whichever clock that came from.
     const aheadMs = Date.parse(base?.spec?.renewTime ?? "") - clock.now();
     const renewTime = microTime(clock.now() + (aheadMs > 0 && aheadMs < maxAheadMs ? aheadMs + 1 : 0));
-    const { managedFields: _, ...metadata } = base?.metadata ?? {};
+    const { managedFields: _, labels = {}, ...metadata } = base?.metadata ?? {};
+    const { [groupLabel]: _group, ...others } = labels;
+    const allLabels = { ...others, ...marks?.labels };
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
@@ -403,7 +406,7 @@ export class LeaseController {
         ...metadata,
         namespace: leaseNamespace,
         name: instance.nodeName,
-        ...(marks?.labels && { labels: { ...metadata.labels, ...marks.labels } }),
+        ...(Object.keys(allLabels).length > 0 && { labels: allLabels }),
         annotations: {
           ...metadata.annotations,
           ...marks?.annotations,

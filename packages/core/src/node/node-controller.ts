@@ -107,12 +107,13 @@ export class NodeController {
     this.lost = this.#lost.signal;
     // A caller that only awaits run() gets the failure there.
     this.registered.catch(() => {});
+    const { identity, standby = false, group, seen } = nodeOptions.instance;
     this.#lease = new LeaseController({
       ...common,
-      instance: { nodeName: nodeOptions.name, identity: nodeOptions.instance.identity, startId: random.uuid() },
-      standby: nodeOptions.instance.standby ?? false,
-      seen: nodeOptions.instance.seen,
-      marks: nodeOptions.instance.group === undefined ? undefined : { labels: { [groupLabel]: nodeOptions.instance.group } },
+      instance: { nodeName: nodeOptions.name, identity, startId: random.uuid(), group },
+      standby,
+      seen,
+      marks: group === undefined ? undefined : { labels: { [groupLabel]: group } },
       durationSeconds: nodeOptions.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
       spreads: options.isOneOfMany,
       onWatching: options.onWatching,
