@@ -126,7 +126,7 @@ export async function runPlanned(
   await using _rotation = await untilAborted(rotateClientCertificate(rotation), signal);
   await using _servers = await untilAborted(openKubeletServers(servers), signal);
   const checks = (): HealthCheck[] => [
-    ...live.all.flatMap((node) => checksOf(node)),
+    ...live.all.flatMap((node) => checksOf(node, pool !== undefined)),
     ...(pool ? [checkOfPool(pool.state)] : []),
     ...unlisted().map((name) => ({ name: `discovery/${name}`, problem: "the back end has not listed its nodes yet" })),
   ];
@@ -204,10 +204,11 @@ function checkOfPool({ group, members, nodes, running }: NodePoolState): HealthC
     : { name: `group/${group}`, problem: "this instance has not joined its group yet" };
 }
 
-function checksOf({ name, node: { health }, leaseMs }: LiveNode): HealthCheck[] {
+function checksOf({ name, node: { health }, leaseMs }: LiveNode, isShared: boolean): HealthCheck[] {
   const { leaseAgeMs } = health;
-  // A copy that stands by does what it should; otherwise a rollout of several copies would never end.
-  if (health.standingBy) return [{ name: `standby/${name}`, problem: undefined }];
+  // A copy that stands by does what it should; otherwise a rollout of several copies would never end. A shared node without its Lease is
+  // another instance's.
+  if (health.standingBy || (isShared && leaseAgeMs === undefined)) return [{ name: `standby/${name}`, problem: undefined }];
   const isLate = leaseAgeMs !== undefined && leaseAgeMs > leaseMs;
   return [
     { name: `lease/${name}`, problem: isLate ? `last renewed ${Math.round(leaseAgeMs / 1000)} s ago` : undefined },

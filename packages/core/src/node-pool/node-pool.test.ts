@@ -325,6 +325,7 @@ describe("instances that share nodes", () => {
     for (let second = 1; second < 60; second++) {
       group.client.put(resources.leases, foreign(second));
       await group.settle(1_000);
+      if (second > 20) expect(instance.pool.health).toEqual({ ready: false, standingBy: true });
     }
     expect([instance.nodes, instance.pool.health, instance.outcome]).toEqual([
       nodeNames.slice(1),

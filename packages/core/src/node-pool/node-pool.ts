@@ -143,8 +143,10 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   /** Whether this instance has its share and all of it is ready, and whether all that is missing are nodes that other instances run. */
   get health(): { readonly ready: boolean; readonly standingBy: boolean } {
     const isSettled = this.#members.current !== undefined;
-    const areReady = [...this.#running.values()].every(({ node }) => node.health.ready);
-    const isReady = isSettled && areReady && this.#wanted.size === 0;
+    const running = [...this.#running.values()].map(({ node }) => node.health);
+    // A node whose Lease is not held yet is still another instance's.
+    const areReady = running.every(({ ready, leaseAgeMs }) => ready || leaseAgeMs === undefined);
+    const isReady = isSettled && this.#wanted.size === 0 && running.every(({ ready }) => ready);
     return { ready: isReady, standingBy: isSettled && areReady && !isReady };
   }
 
