@@ -65,6 +65,12 @@ test("two nodes, and one node with two folders, are no matter of each other", as
   expect(elsewhere).toBeDefined();
 });
 
+test("a name that is no file name, as an instance can have, is locked, too", async () => {
+  await using _one = await lock({ nodeName: "group-sim.rack 1/../ä", pid: 4711 });
+
+  await expect(lock({ nodeName: "group-sim.rack 1/../ä" })).rejects.toThrow("process 4711");
+});
+
 test("the lock of a program that was killed is nobody's", async () => {
   await leaveDeadLock();
   expect(await readdir(join(folder, "pki"))).toEqual(["vk.lock.0"]);

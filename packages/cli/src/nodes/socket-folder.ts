@@ -3,8 +3,11 @@ import { existsSync } from "node:fs";
 import { readdir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Maximum length of a node name that is used unchanged in a file name. */
-const maxNameLength = 40;
+/** A node name that is used unchanged in a file name. The name of an instance can be any text. */
+const plainName = /^[\w.-]{1,40}$/;
+
+/** Length of the hash that is used for another name. */
+const hashLength = 40;
 
 /** Maximum path length of a socket that every system supports, in bytes. */
 const maxSocketPath = 100;
@@ -17,7 +20,7 @@ export interface SocketFolder {
 
 /** Beginning of the names of a node's sockets of one kind. A random hexadecimal number follows, so that no name is used twice. */
 export function socketPrefix(nodeName: string, kind: "lock" | "status"): string {
-  const name = nodeName.length <= maxNameLength ? nodeName : createHash("sha256").update(nodeName).digest("hex").slice(0, maxNameLength);
+  const name = plainName.test(nodeName) ? nodeName : createHash("sha256").update(nodeName).digest("hex").slice(0, hashLength);
   return `${name}.${kind}.`;
 }
 
