@@ -57,6 +57,14 @@ test.each(["--help", "-h"])("%s alone is help", async (flag) => {
   expect(await program(flag)).toEqual(await program("help"));
 });
 
+test("simulate runs mock nodes, whatever provider the environment names", async () => {
+  const { code, err } = await program("simulate --provider-config kubeconfig", { VKUBELET_PROVIDER: "docker" });
+
+  expect(code).toBe(78);
+  // A field of the mock provider.
+  expect(err).toContain("podCIDR");
+});
+
 test("--help of a command shows its flags, whatever else is said", async () => {
   const { code, out } = await program("demo --once --help");
 

@@ -1,4 +1,5 @@
-import { dirname, join, relative, resolve } from "node:path";
+import type { Logger } from "@virtual-kubelet/kube-client";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { isOn, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { defaults } from "../config/defaults.ts";
 import { mergeLayers, type ConfigPath, type LayerEntry } from "../config/layers.ts";
@@ -11,6 +12,7 @@ import { freePort } from "../demo/demo-kubelet.ts";
 import { DemoScreen } from "../demo/demo-screen.ts";
 import { openEmbedded, writeKubeconfig } from "../demo/embedded-cluster.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
+import { lockNode } from "../nodes/node-lock.ts";
 import { planNodes } from "../nodes/plan-nodes.ts";
 import { UsageError } from "../program-error.ts";
 import { runPlanned } from "./run.ts";
@@ -26,6 +28,8 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   const loaded = settingsOf(line, context, { written, kubeletPort: valueOf(line, "kubelet-port") ?? String(await freePort()) });
   // Problems of the settings are told before a server starts.
   const planned = await planNodes(loaded, context);
+  const logger = createProgramLogger(loaded.settings.log, context);
+  await using _lock = written === undefined ? undefined : await lockKubeconfig(written, context, logger);
   await using server = isEmbedded ? await openEmbedded(line, context, "simulate") : undefined;
   if (server && written !== undefined) {
     await writeKubeconfig(written, server);
@@ -33,11 +37,33 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   }
   const count = planned.length === 1 ? "1 node" : `${planned.length} nodes`;
   sayNext(screen, kubectlOf(written ?? given, context), count);
-  const logger = createProgramLogger(loaded.settings.log, context);
   for (const warning of loaded.warnings) logger.warn({}, warning);
   const onReady = (): void =>
     screen.done(loaded.settings.instance.group === undefined ? `${count} Ready` : `this instance's share of ${count} is Ready`);
   return await runPlanned(planned, loaded, context, logger, onReady);
+}
+
+/**
+ * Locks the file against another simulation, whose cluster could not be reached any more after it was overwritten.
+ *
+ * @throws ConfigError if a simulation runs with this file
+ */
+async function lockKubeconfig(file: string, { pid, clock, signal }: Context, logger: Logger): Promise<AsyncDisposable> {
+  return await lockNode({
+    nodeName: `kubeconfig-${basename(file)}`,
+    directory: certDirectoryBeside(file),
+    pid,
+    standby: false,
+    clock,
+    logger,
+    signal,
+    describeHeld: (holder) =>
+      `--kubeconfig: ${JSON.stringify(file)}: the API server in memory of ${holder} is reached by this file: stop that one, or name another file`,
+  });
+}
+
+function certDirectoryBeside(kubeconfig: string): string {
+  return join(dirname(kubeconfig), "pki");
 }
 
 /** The settings of a run of mock nodes. @throws ConfigError with one line for each problem */
@@ -57,6 +83,8 @@ function settingsOf(
   const merged = mergeLayers(base, { kind: "default" }, [
     fixed(["log", "level"], "warn"),
     ...envEntries(context.env, 1),
+    // Variables are for nodes that run pods elsewhere.
+    fixed(["nodes", 0, "provider"], "mock"),
     own("name", ["nodes", 0, "name"], defaults.simulatedName),
     own("nodes", ["nodes", 0, "count"], defaults.simulatedNodes),
     own("pods", ["nodes", 0, "capacity", "pods"], defaults.simulatedPods),
@@ -78,9 +106,10 @@ function settingsOf(
 function embeddedEntries(kubeconfig: string, fixed: (path: ConfigPath, value: unknown) => LayerEntry): LayerEntry[] {
   return [
     fixed(["cluster", "kubeconfig"], kubeconfig),
+    fixed(["cluster", "context"], "simulate"),
     fixed(["kubelet", "address"], "127.0.0.1"),
     fixed(["kubelet", "serverTLSBootstrap"], false),
-    fixed(["kubelet", "certDirectory"], join(dirname(kubeconfig), "pki")),
+    fixed(["kubelet", "certDirectory"], certDirectoryBeside(kubeconfig)),
     fixed(["nodes", 0, "address"], "127.0.0.1"),
   ];
 }
