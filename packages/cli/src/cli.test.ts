@@ -201,6 +201,7 @@ test.for<[line: string, code: number, message: string]>([
   ["simulate --pods many", 78, '--pods: "many": expected a quantity such as 20'],
   ["simulate --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a readable file'],
   ["simulate --port 6443", 64, "--port: expected together with --embedded"],
+  ["manifests rbac --provider mock --group sim", 78, '--run-as: "node": system:node:virtual-kubelet has the lease of its node only'],
   ["demo --port http", 78, '--port: "http": expected a port from 0 to 65535'],
 ])("virtual-kubelet %s ends with %d and one line", async ([line, code, message]) => {
   const result = await program(line);

@@ -34,7 +34,7 @@ export function accessNeeds(settings: Settings, setups: readonly (ProviderSetup 
  *
  * @param namespaces - restricts a service account; default: all
  * @param setups - the nodes' providers
- * @throws ConfigError if several nodes would have to share one node's identity
+ * @throws ConfigError if several nodes would have to share one node's identity, and if several instances would share the node
  */
 export function rightsManifest(
   settings: Settings,
@@ -55,6 +55,11 @@ export function rightsManifest(
     throw new ConfigError(
       `--run-as: "node": the provider of ${node.name} makes a virtual node for each node of its back end, but system:node:${node.name} ` +
         "can only be one node: print the rights of a service account with --run-as=service-account",
+    );
+  if (needs.sharesNodes === true)
+    throw new ConfigError(
+      `--run-as: "node": system:node:${node.name} has the lease of its node only, but the instances of group ` +
+        `${JSON.stringify(settings.instance.group)} have leases of their own: print the rights of a service account with --run-as=service-account`,
     );
   return { head: nodeHead(node.name), objects: nodeRights(node, needs) };
 }
