@@ -21,6 +21,12 @@ test("rules for the nodes name them, and rules for deletions name only those tha
   expect(template).not.toContain("NODE-");
 });
 
+test("instances that share nodes have the rights for leases of any name", () => {
+  expect(definition("leases")).toMatch(
+    /^\n\{\{- if \.sharesNodes \}\}\n.*\n.*\n {2}verbs: \["create","get","list","watch","update","delete"\]\n\{\{- else \}\}/,
+  );
+});
+
 test("secrets are read with the rights for pods, which can be restricted to namespaces", () => {
   expect(definition("pods")).toContain('"secrets"');
   expect(definition("cluster")).not.toContain("secrets");

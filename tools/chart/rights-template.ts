@@ -49,9 +49,9 @@ function needsFor(on: ReadonlySet<Condition>): AccessNeeds {
   };
 }
 
-function rulesOf(name: RoleName, on: ReadonlySet<Condition>): readonly Rule[] {
+function rulesOf(name: RoleName, needs: AccessNeeds): readonly Rule[] {
   const { kind, namespace } = roles[name];
-  const found = serviceAccountRights(needsFor(on), ["pods-namespace"]).find(
+  const found = serviceAccountRights(needs, ["pods-namespace"]).find(
     ({ object }) => object.kind === kind && object.metadata?.namespace === namespace,
   );
   if (found === undefined) throw new Error(`access-rights.ts has no ${kind} in ${namespace ?? "the cluster"} any more`);
@@ -70,13 +70,14 @@ interface ConditionalRules {
  * @throws Error if the rules for several conditions are not those of each condition together, because the template could not express that
  */
 function takeApart(name: RoleName): ConditionalRules {
-  const always = rulesOf(name, new Set());
+  const rulesIf = (on: ReadonlySet<Condition>): readonly Rule[] => rulesOf(name, needsFor(on));
+  const always = rulesIf(new Set());
   const isNew = (rule: Rule): boolean => !always.some((other) => isDeepStrictEqual(rule, other));
-  const when = (condition: Condition): readonly Rule[] => rulesOf(name, new Set([condition])).filter(isNew);
+  const when = (condition: Condition): readonly Rule[] => rulesIf(new Set([condition])).filter(isNew);
   for (let bits = 0; bits < 2 ** conditions.length; bits++) {
     const on = new Set(conditions.filter((_, index) => (bits & (1 << index)) !== 0));
     const together = [...always, ...conditions.filter((condition) => on.has(condition)).flatMap(when)];
-    if (!isDeepStrictEqual(sorted(rulesOf(name, on)), sorted(together)))
+    if (!isDeepStrictEqual(sorted(rulesIf(on)), sorted(together)))
       throw new Error(
         `the rules of the role ${name} with ${[...on].join(", ")} are not those of each condition: change tools/chart/rights-template.ts`,
       );
@@ -88,7 +89,7 @@ function sorted(rules: readonly Rule[]): string[] {
   return rules.map((rule) => JSON.stringify(rule)).sort();
 }
 
-/** Helm's template of all rules, from the program's own. Its argument has a boolean for each condition, `nodes` and `deletedNodes`. */
+/** Helm's template of all rules, from the program's own. Its argument has a boolean for each condition and `sharesNodes`, `nodes` and `deletedNodes`. */
 export function renderRightsTemplate(): string {
   const head = "{{- /* Written by `make generate` from packages/cli/src/manifests/access-rights.ts. Do not edit. */ -}}";
   const names = Object.keys(roles) as RoleName[];
@@ -97,12 +98,18 @@ export function renderRightsTemplate(): string {
 
 function renderRole(name: RoleName): string[] {
   const { always, when } = takeApart(name);
-  return [
-    `{{- define "virtual-kubelet.rules.${name}" -}}`,
+  const rules = [
     ...always.flatMap(renderRule),
     ...conditions.flatMap((condition) =>
       when(condition).length === 0 ? [] : [`{{- if .${condition} }}`, ...when(condition).flatMap(renderRule), "{{- end }}"],
     ),
+  ];
+  // The nodes of a group are neither deleted nor discovered, so that no other condition changes these.
+  const shared = rulesOf(name, { ...needsFor(new Set()), sharesNodes: true });
+  const isSame = isDeepStrictEqual(shared, always);
+  return [
+    `{{- define "virtual-kubelet.rules.${name}" -}}`,
+    ...(isSame ? rules : ["{{- if .sharesNodes }}", ...shared.flatMap(renderRule), "{{- else }}", ...rules, "{{- end }}"]),
     "{{- end -}}",
   ];
 }

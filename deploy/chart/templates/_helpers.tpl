@@ -47,7 +47,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- define "virtual-kubelet.config" -}}
 {{- $own := dict "apiVersion" "virtual-kubelet.io/v1alpha1" "kind" "VirtualKubelet" -}}
 {{- $own = merge $own (dict "health" (dict "address" (printf ":%d" (int .Values.healthPort)))) -}}
-{{- $own = merge $own (dict "instance" (dict "standby" true)) -}}
+{{- $instance := default dict (default dict .Values.config).instance -}}
+{{- $own = merge $own (dict "instance" (dict "standby" (not $instance.group))) -}}
 {{- toYaml (merge $own (deepCopy .Values.config)) -}}
 {{- end -}}
 
@@ -62,8 +63,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- $ports := list -}}
 {{- range .Values.config.nodes -}}
 {{- $name := default "virtual-kubelet" .name -}}
-{{- $nodes = append $nodes $name -}}
-{{- if eq (default "keep" .onShutdown) "delete" -}}{{- $deleted = append $deleted $name -}}{{- end -}}
+{{- $names := list $name -}}
+{{- if .count -}}
+{{- $names = list -}}
+{{- range $number := until (int .count) -}}{{- $names = append $names (printf "%s-%d" $name $number) -}}{{- end -}}
+{{- end -}}
+{{- $nodes = concat $nodes $names -}}
+{{- if eq (default "keep" .onShutdown) "delete" -}}{{- $deleted = concat $deleted $names -}}{{- end -}}
 {{- if eq (default "keep" .onShutdown) "drain" -}}{{- $drains = true -}}{{- end -}}
 {{- $port := 10250 -}}
 {{- if hasKey . "kubeletPort" -}}{{- $port = int .kubeletPort -}}{{- end -}}
@@ -81,6 +87,7 @@ drains: {{ $drains }}
 readsClusterId: {{ not $cluster.id }}
 provisionsVolumes: {{ .Values.rbac.provisionsVolumes }}
 discoversNodes: {{ .Values.rbac.discoversNodes }}
+sharesNodes: {{ not (empty (default dict $config.instance).group) }}
 tokenReviews: {{ and $serves $tokens }}
 subjectAccessReviews: {{ and $serves (eq (default "Webhook" $kubelet.authorizationMode) "Webhook") }}
 publishedClientCa: {{ and $serves (not $kubelet.clientCAFile) }}

@@ -99,6 +99,11 @@
 {{- end -}}
 
 {{- define "virtual-kubelet.rules.leases" -}}
+{{- if .sharesNodes }}
+- apiGroups: ["coordination.k8s.io"]
+  resources: ["leases"]
+  verbs: ["create","get","list","watch","update","delete"]
+{{- else }}
 - apiGroups: ["coordination.k8s.io"]
   resources: ["leases"]
   verbs: ["create"]
@@ -119,6 +124,7 @@
 - apiGroups: ["coordination.k8s.io"]
   resources: ["leases"]
   verbs: ["delete"]
+{{- end }}
 {{- end }}
 {{- end -}}
 
