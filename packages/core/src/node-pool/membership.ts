@@ -43,11 +43,10 @@ export class Membership {
     const { client, group, identity, durationSeconds, clock, random, logger } = options;
     this.#options = options;
     this.#name = memberLeaseName(group, identity);
-    const startId = random.uuid();
     this.#lease = new LeaseController({
       client,
-      // A second copy must not take the Lease as a restart of the first one does with a node, so each start is an instance of its own.
-      instance: { nodeName: this.#name, identity: `${identity}/${startId}`, startId },
+      // Because of the group, a second copy does not take the Lease as a restart of the first one does with a node.
+      instance: { nodeName: this.#name, identity, startId: random.uuid(), group },
       standby: false,
       marks: { labels: { [groupLabel]: group, [memberLabel]: memberRole }, annotations: { [memberAnnotation]: identity } },
       durationSeconds,

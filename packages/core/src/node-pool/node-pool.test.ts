@@ -369,6 +369,20 @@ test("a restart after a kill with the same identity takes its nodes again when t
   expect(group.stolen).toEqual([]);
 });
 
+test("an instance goes on when the API server is restored from a backup of before its restart", async () => {
+  const group = await sharing("a");
+  await group.settle(60_000);
+  const restore = group.client.backUp();
+  group.instances.splice(0, 1)[0]!.stop();
+  await group.settle(10_000);
+  const restarted = group.start("a");
+  await group.until(["a"], 2 * leaseMs);
+  restore();
+  await group.settle(120_000);
+
+  expect([restarted.outcome, restarted.pool.health.ready, restarted.nodes]).toEqual(["running", true, nodeNames]);
+});
+
 test("a thousand nodes take their leases a few at a time", async () => {
   const clock = new VirtualClock();
   const free = { ready: true } as VirtualNode["health"];
