@@ -7,6 +7,7 @@ import {
   type Lease,
   type Logger,
   type Metrics,
+  type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 import { groupLabel, leaseNamespace, renewalOf, type Observation } from "../node/instance.ts";
 
@@ -15,6 +16,8 @@ export interface LeaseWatchOptions {
   readonly group: string;
   /** Maximum part of a time without news that counts as silence of other instances, in milliseconds. */
   readonly maxGapMs: number;
+  /** Tells when everything has to be listed anew. */
+  readonly history: ServerHistory;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -1,6 +1,14 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
-import { noMetrics, resources, type DeepReadonly, type KubeClient, type Lease, type Logger } from "@virtual-kubelet/kube-client";
+import {
+  noMetrics,
+  resources,
+  type DeepReadonly,
+  type KubeClient,
+  type Lease,
+  type Logger,
+  type ServerHistory,
+} from "@virtual-kubelet/kube-client";
 import { createHash } from "node:crypto";
 import { groupLabel, leaseNamespace, NodeHeldError } from "../node/instance.ts";
 import { LeaseController } from "../node/lease-controller.ts";
@@ -25,6 +33,8 @@ export interface MembershipOptions {
   readonly watch: LeaseWatch;
   readonly group: string;
   readonly identity: string;
+  /** Is told the versions of the member's Lease. */
+  readonly history: ServerHistory;
   /** In seconds; the Lease is renewed every quarter of it. */
   readonly durationSeconds: number;
   readonly clock: Clock;
@@ -40,7 +50,7 @@ export class Membership {
   #isMember = false;
 
   constructor(options: MembershipOptions) {
-    const { client, group, identity, durationSeconds, clock, random, logger } = options;
+    const { client, group, identity, history, durationSeconds, clock, random, logger } = options;
     this.#options = options;
     this.#name = memberLeaseName(group, identity);
     this.#lease = new LeaseController({
@@ -48,6 +58,7 @@ export class Membership {
       // Because of the group, a second copy does not take the Lease as a restart of the first one does with a node.
       instance: { nodeName: this.#name, identity, startId: random.uuid(), group },
       standby: false,
+      history,
       marks: { labels: { [groupLabel]: group, [memberLabel]: memberRole }, annotations: { [memberAnnotation]: identity } },
       durationSeconds,
       clock,

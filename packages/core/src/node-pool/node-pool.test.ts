@@ -383,6 +383,18 @@ test("an instance goes on when the API server is restored from a backup of befor
   expect([restarted.outcome, restarted.pool.health.ready, restarted.nodes]).toEqual(["running", true, nodeNames]);
 });
 
+test("instances take over from one that is killed after the API server was restored from a backup", async () => {
+  const group = await sharing("a", "b");
+  await group.settle(60_000);
+  const restore = group.client.backUp();
+  await group.settle(300_000);
+  restore();
+  await group.settle(60_000);
+  group.instances[1]!.isCut = true;
+
+  expect(await group.until(["a"], 2 * leaseMs)).toBeLessThan(leaseMs + 10_000);
+});
+
 test("a thousand nodes take their leases a few at a time", async () => {
   const clock = new VirtualClock();
   const free = { ready: true } as VirtualNode["health"];

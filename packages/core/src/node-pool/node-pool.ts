@@ -1,6 +1,6 @@
 import { Signal } from "@virtual-kubelet/async";
 import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
-import { noMetrics, silentLogger, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import { noMetrics, ServerHistory, silentLogger, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { decideClaim, NodeHeldError } from "../node/instance.ts";
 import { defaultLeaseDurationSeconds } from "../node/lease-controller.ts";
 import type { InstanceOptions } from "../virtual-node/options.ts";
@@ -127,7 +127,9 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     this.#nodeNames = new Set(options.nodeNames);
     this.#durationMs = leaseDurationSeconds * 1000;
     this.#lookMs = Math.min(maxLookMs, settleMs);
-    const common = { client, group, clock, random, logger: this.#logger, metrics };
+    // The member's own Lease shows that the API server was restored from a backup, so that the watch has to begin anew.
+    const history = new ServerHistory({ server: "the API server", logger: this.#logger });
+    const common = { client, group, history, clock, random, logger: this.#logger, metrics };
     this.#watch = new LeaseWatch({ ...common, maxGapMs: 2 * renewalMs });
     this.#membership = new Membership({ ...common, watch: this.#watch, identity, durationSeconds: memberSeconds });
     this.#members = new SettledMembers({ settleMs, maxSettleMs: 4 * settleMs });
