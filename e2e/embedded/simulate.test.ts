@@ -68,7 +68,22 @@ test("a simulation joins the cluster of a kubeconfig", async () => {
   );
   await eventually(() => expect(program.stdout).toContain("2 nodes Ready"), soon);
   expect(program.stdout).toContain("kubectl --kubeconfig config.json get nodes");
+  expect(program.stdout).toContain("--disable-taint opens them to all pods");
+  await using transport = createHttpTransport({
+    credentials: await loadCredentials({ kubeconfig: join(folder, "config.json"), env: {}, clock: systemClock }),
+  });
+  const client = createKubeClient(transport);
+  const taints = async (): Promise<Record<string, readonly unknown[]>> => {
+    const { items } = await client.list(resources.nodes, {}, { signal });
+    const ours = (key: string): boolean => key === "virtual-kubelet.io/provider";
+    return Object.fromEntries(
+      items.map(({ metadata, spec }) => [metadata?.name ?? "", spec?.taints?.filter(({ key }) => ours(key)) ?? []]),
+    );
+  };
+  const tainted = [{ key: "virtual-kubelet.io/provider", value: "mock", effect: "NoSchedule" }];
+  expect(await taints()).toEqual({ "sim-0": [], "more-0": tainted, "more-1": tainted });
   program.kill("SIGINT");
   expect(await program.exit).toBe(0);
+  expect(Object.keys(await taints())).toEqual(["sim-0"]);
   await rm(folder, { recursive: true });
 });

@@ -118,7 +118,7 @@ const live: readonly Flag[] = [
   {
     name: "disable-taint",
     type: "boolean",
-    commands: settings,
+    commands: simulated,
     path: "nodes[].taint.disable",
     default: "false",
     help: "do not set the taint that keeps ordinary pods away",

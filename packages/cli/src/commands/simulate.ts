@@ -36,7 +36,7 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
     screen.done(`Kubernetes API server on ${server.url} (in memory)`);
   }
   const count = planned.length === 1 ? "1 node" : `${planned.length} nodes`;
-  sayNext(screen, kubectlOf(written ?? given, context), count);
+  sayNext(screen, kubectlOf(written ?? given, context), { count, isOpen: loaded.settings.nodes.every(({ taint }) => taint.disable) });
   for (const warning of loaded.warnings) logger.warn({}, warning);
   const onReady = (): void =>
     screen.done(loaded.settings.instance.group === undefined ? `${count} Ready` : `this instance's share of ${count} is Ready`);
@@ -72,7 +72,8 @@ function settingsOf(
   context: Context,
   { written, kubeletPort }: { readonly written: string | undefined; readonly kubeletPort: string },
 ): LoadedSettings {
-  const base = { apiVersion: configApiVersion, kind: configKind, nodes: [{ provider: "mock", taint: { disable: true } }] };
+  // Pods of a cluster that others use must not run on nothing because nobody said that they may.
+  const base = { apiVersion: configApiVersion, kind: configKind, nodes: [{ provider: "mock", taint: { disable: written !== undefined } }] };
   const own = (flag: string, path: ConfigPath, fallback: unknown): LayerEntry => {
     const text = valueOf(line, flag);
     if (text === undefined) return { path, value: fallback, source: { kind: "default" } };
@@ -80,9 +81,14 @@ function settingsOf(
   };
   const fixed = (path: ConfigPath, value: unknown): LayerEntry => ({ path, value, source: { kind: "default" } });
   const given = valueOf(line, "kubeconfig");
+  const flags = flagEntries(line.flags, 1);
+  const variables = envEntries(context.env, 1);
+  const isShared = [...variables, ...flags].some(({ path }) => path.join(".") === "instance.group");
   const merged = mergeLayers(base, { kind: "default" }, [
     fixed(["log", "level"], "warn"),
-    ...envEntries(context.env, 1),
+    // Nobody runs the nodes afterwards, unless another instance takes them over.
+    ...(isShared ? [] : [fixed(["nodes", 0, "onShutdown"], "delete")]),
+    ...variables,
     // Variables are for nodes that run pods elsewhere.
     fixed(["nodes", 0, "provider"], "mock"),
     own("name", ["nodes", 0, "name"], defaults.simulatedName),
@@ -91,7 +97,7 @@ function settingsOf(
     own("kubelet-port", ["nodes", 0, "kubeletPort"], Number(kubeletPort)),
     ...(given === undefined || written !== undefined ? [] : [own("kubeconfig", ["cluster", "kubeconfig"], given)]),
     ...(written === undefined ? [] : embeddedEntries(written, fixed)),
-    ...flagEntries(line.flags, 1),
+    ...flags,
   ]);
   const layers = {
     merged,
@@ -120,9 +126,13 @@ function kubectlOf(kubeconfig: string | undefined, { cwd }: Context): string {
   return `kubectl --kubeconfig ${file.startsWith("..") ? resolve(cwd, kubeconfig) : file}`;
 }
 
-function sayNext(screen: DemoScreen, kubectl: string, count: string): void {
+function sayNext(screen: DemoScreen, kubectl: string, { count, isOpen }: { readonly count: string; readonly isOpen: boolean }): void {
   screen.say(`${count} join the cluster. Type in another terminal (Ctrl-C here stops the simulation):`);
   screen.say(`  ${screen.strong(`${kubectl} get nodes`)}`);
+  if (!isOpen) {
+    screen.say("The nodes have a taint, so that only pods that tolerate it are scheduled to them; --disable-taint opens them to all pods.");
+    return;
+  }
   screen.say(`  ${screen.strong(`${kubectl} create deployment web --image nginx --replicas 100`)}`);
   screen.say(`  ${screen.strong(`${kubectl} get pods -o wide --watch`)}`);
 }

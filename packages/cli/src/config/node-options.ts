@@ -36,6 +36,7 @@ export function toNodeOptions(
     instance: {
       identity: settings.instance.identity ?? instance.hostName,
       standby: settings.instance.standby || settings.instance.group !== undefined,
+      group: settings.instance.group,
     },
   };
   const hostAddresses = instance.defaultAddress === undefined ? [] : [instance.defaultAddress];

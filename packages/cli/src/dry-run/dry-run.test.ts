@@ -95,3 +95,17 @@ test("a program on this host that runs the node is in the way, also where the le
   expect(standsBy.isClear).toBe(true);
   expect(standsBy.text).toContain("  host: process 4711 on this host is already running the node; this instance would stand by\n");
 });
+
+test.for([
+  ["one", "", "would be taken over at once"],
+  ["one", "--group lab", "would be taken over when it expires"],
+  ["two", "--group lab", "this instance would leave it to that one; otherwise, it would be taken over when it expires"],
+] as const)("a lease of %s (%s) %s", async ([holder, words, expected]) => {
+  const held = { ...lease, metadata: { ...lease.metadata, annotations: { "virtual-kubelet.io/instance": holder } } };
+  const renewed = { ...held, spec: { leaseDurationSeconds: 40, renewTime: new Date(new VirtualClock().now()).toISOString() } };
+
+  const { text, isClear } = await dryRunAs("admin", { [leasePath]: renewed }, words);
+
+  expect(text).toContain(expected);
+  expect(isClear).toBe(true);
+});

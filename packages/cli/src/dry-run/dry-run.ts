@@ -156,6 +156,7 @@ function nodeState({ metadata, status }: Node): string {
 }
 
 function whileHeld({ instance }: ResolvedNodeOptions): string {
+  if (instance.group !== undefined) return "this instance would leave it to that one";
   return instance.standby ? "this instance would stand by" : "the run would end with exit code 78";
 }
 
@@ -164,7 +165,9 @@ function leaseState(lease: Lease, options: ResolvedNodeOptions, program: string 
   const holder = identityOf(lease);
   const renewed = `last renewed ${lease.spec?.renewTime ?? "never"}`;
   if (holder === options.instance.identity) {
-    const next = program === undefined ? "would be taken over at once" : `process ${program} holds it; ${whileHeld(options)}`;
+    // Another instance of the group, or a program in none, may have the same identity.
+    const takeover = options.instance.group === undefined ? "would be taken over at once" : "would be taken over when it expires";
+    const next = program === undefined ? takeover : `process ${program} holds it; ${whileHeld(options)}`;
     return `held by this instance ("${holder}"), ${renewed}; ${next}`;
   }
   const other = holder === undefined ? "held by a kubelet without an instance identity" : `held by another instance, "${holder}"`;
@@ -173,7 +176,8 @@ function leaseState(lease: Lease, options: ResolvedNodeOptions, program: string 
 
 /** Whether another instance seems to renew the Lease, judging by the renew time, which may come from another machine's clock. */
 function isHeld(lease: Found<Lease>, { instance }: ResolvedNodeOptions, nowMs: number): boolean {
-  if (lease.kind !== "there" || instance.standby || identityOf(lease.object) === instance.identity) return false;
+  if (lease.kind !== "there" || instance.standby || instance.group !== undefined || identityOf(lease.object) === instance.identity)
+    return false;
   const { renewTime, leaseDurationSeconds = 0 } = lease.object.spec ?? {};
   return renewTime !== undefined && nowMs - Date.parse(renewTime) < leaseDurationSeconds * 1000;
 }
