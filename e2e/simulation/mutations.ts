@@ -76,7 +76,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: states,
-        find: "if (list.complete) this.#onUnlisted(listed, startedMs);",
+        find: "if (list.complete) await this.#onUnlisted(listed, startedMs, signal);",
         replace: `for (const [uid, state] of this.#states) {
       if (!listed.has(uid) && !state.call && state.touchedMs <= startedMs) this.dispatch(uid, { kind: "reportedGone" });
     }`,
@@ -113,7 +113,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "what the back end holds is compared with pods that have not been listed yet, and deleted",
     seed: 8,
     edits: [
-      { file: node, find: "await Promise.race([reflector.synced, reflecting]);", replace: "" },
+      { file: node, find: "await Promise.race([watch.synced, reflecting]);", replace: "" },
       { file: sweep, find: "let delayMs = graceMsOf(options) + 1_000;", replace: "let delayMs = 0;" },
       { file: sweep, find: "return options.graceMs ?? 60_000;", replace: "return options.graceMs === undefined ? 0 : 0;" },
       { file: sweep, find: "if (await isPodGone(client, ref, signal)) orphans.push(ref);", replace: "orphans.push(ref);" },
@@ -189,7 +189,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   "sidecars that do not count": {
     about: "a pod counts as ended while its sidecar runs",
     seed: 5,
-    edits: [{ file: state, find: "if (beside.some(({ state }) => state?.running !== undefined)) return false;", replace: "" }],
+    edits: [
+      {
+        file: state,
+        find: "if (hasRunning(status.initContainerStatuses) || hasRunning(status.ephemeralContainerStatuses)) return false;",
+        replace: "",
+      },
+    ],
   },
   "creations that hang hold all permits": {
     about: "a call that hangs keeps its permit, so that other pods do not start",

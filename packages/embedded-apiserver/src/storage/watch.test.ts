@@ -239,7 +239,7 @@ test.each([
 });
 
 test("a watch may last longer than the 24 days of a Node.js timer", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   try {
     await using server = await startApiServer({ listen: false, controllers: false });
     const path = `${podsPath}?watch=1&timeoutSeconds=3000000`;
