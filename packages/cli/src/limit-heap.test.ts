@@ -9,7 +9,7 @@ const churn = `
   const held = [];
   let seed = 1;
   let largest = 0;
-  for (let i = 0; i < 1_500_000; i++) {
+  for (let i = 0; i < 800_000; i++) {
     seed = (seed * 48271) % 2147483647;
     held[seed % 100_000] = { text: "x".repeat(seed % 150) + i, list: new Array(seed % 80).fill(i) };
     if (i % 10_000 !== 0) continue;
