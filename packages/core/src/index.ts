@@ -107,7 +107,7 @@ export type { PodCounts, PodQuery } from "./inspection/pod-list.ts";
 
 // The node that runs a provider, and previews of both.
 export { releaseOf } from "./api-server/api-server-version.ts";
-export { groupLabel, instanceAnnotation, NodeHeldError, type Instance, type Observation } from "./node/instance.ts";
+export { groupLabel, instanceAnnotation, NodeHeldError, type Instance, type LeaseObservation } from "./node/instance.ts";
 export { reachableAddresses } from "./node/host-addresses.ts";
 export {
   providerTaint,

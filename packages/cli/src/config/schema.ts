@@ -9,7 +9,7 @@ import { defaults } from "./defaults.ts";
 import { maxNodeCount, nameProblems } from "./node-names.ts";
 import { labelKeyError, labelValueError, subdomain } from "./label-rules.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
-import { unsupportedPolicy } from "./unsupported-schema.ts";
+import { unsupportedPolicySchema } from "./unsupported-schema.ts";
 
 export const configApiVersion = "virtual-kubelet.io/v1alpha1";
 
@@ -160,7 +160,7 @@ const nodeSchema = z
       .describe("interval between full reports without changes; default 5m"),
     onProviderDown: z.enum(["notReady", "condition"]).default(defaults.onProviderDown).describe(helpOf("nodes[].onProviderDown")),
     onShutdown: z.enum(["keep", "cordon", "drain", "delete"]).default(defaults.onShutdown).describe(helpOf("nodes[].onShutdown")),
-    onUnsupported: unsupportedPolicy.default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
+    onUnsupported: unsupportedPolicySchema.default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
     daemonSets: z.enum(["run", "ignore", "reject"]).default(defaults.daemonSets).describe(helpOf("nodes[].daemonSets")),
     apiAccessVolume: z
       .enum(["drop", "require"])

@@ -6,7 +6,7 @@ import type { NodeSettings } from "./settings.ts";
 
 const unsupported = z.enum(["wait", "fail"]);
 /** Schema of `nodes[].onUnsupported`. */
-export const unsupportedPolicy: z.ZodType<NodeSettings["onUnsupported"]> = z
+export const unsupportedPolicySchema: z.ZodType<NodeSettings["onUnsupported"]> = z
   .union([
     unsupported,
     z.strictObject({

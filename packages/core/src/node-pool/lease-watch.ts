@@ -9,7 +9,7 @@ import {
   type Metrics,
   type ServerHistory,
 } from "@virtual-kubelet/kube-client";
-import { groupLabel, leaseNamespace, renewalOf, type Observation } from "../node/instance.ts";
+import { groupLabel, leaseNamespace, renewalOf, type LeaseObservation } from "../node/instance.ts";
 
 export interface LeaseWatchOptions {
   readonly client: KubeClient;
@@ -28,7 +28,7 @@ export interface LeaseWatchOptions {
 export interface SeenLease {
   /** `undefined` when the Lease was deleted. */
   readonly lease: DeepReadonly<Lease> | undefined;
-  readonly observation: Observation;
+  readonly observation: LeaseObservation;
 }
 
 /**

@@ -1,7 +1,15 @@
 import type { Lease } from "@virtual-kubelet/kube-client";
 import { isConflict } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
-import { decideClaim, instanceAnnotation, isOurs, NodeHeldError, startIdAnnotation, type Claim, type Observation } from "./instance.ts";
+import {
+  decideClaim,
+  instanceAnnotation,
+  isOurs,
+  NodeHeldError,
+  startIdAnnotation,
+  type Claim,
+  type LeaseObservation,
+} from "./instance.ts";
 
 const instance = { nodeName: "vk", identity: "me", startId: "start-1" };
 
@@ -10,7 +18,7 @@ function lease(identity: string | undefined, renewTime = "2026-01-01T00:00:00.00
   return { metadata: { name: "vk", uid: "lease-1", annotations }, spec: { holderIdentity: "vk", leaseDurationSeconds: 40, renewTime } };
 }
 
-function decide(found: Lease | undefined, previous: Observation | undefined, nowMs: number): Claim {
+function decide(found: Lease | undefined, previous: LeaseObservation | undefined, nowMs: number): Claim {
   return decideClaim({ lease: found, instance, previous, nowMs, durationMs: 40_000 });
 }
 

@@ -46,7 +46,7 @@ export class NodeHeldError extends ConflictError {
 }
 
 /** An observation of another instance's Lease. */
-export interface Observation {
+export interface LeaseObservation {
   /** Changes with every renewal; `undefined` when the Lease was deleted. */
   readonly renewal: string | undefined;
   /** Time at which this state was first seen, on our own monotonic clock, in milliseconds. */
@@ -60,15 +60,15 @@ export type Claim =
   /** The Lease is an earlier start's of this instance, or nobody renews it. */
   | { readonly kind: "take" }
   /** The Lease is another instance's: look again within `remainingMs`. */
-  | { readonly kind: "watch"; readonly observation: Observation; readonly remainingMs: number }
+  | { readonly kind: "watch"; readonly observation: LeaseObservation; readonly remainingMs: number }
   /** Another instance renewed the Lease while we watched. */
-  | { readonly kind: "held"; readonly observation: Observation };
+  | { readonly kind: "held"; readonly observation: LeaseObservation };
 
 export interface ClaimInput {
   readonly lease: DeepReadonly<Lease> | undefined;
   readonly instance: Instance;
   /** The latest observation; absent if there is none, or if it is not valid. */
-  readonly previous: Observation | undefined;
+  readonly previous: LeaseObservation | undefined;
   /** On our own monotonic clock. */
   readonly nowMs: number;
   /** Milliseconds without renewal after which a Lease without a duration is free. A deleted Lease must be absent for half of it. */
@@ -103,7 +103,7 @@ function isEarlierStart(lease: DeepReadonly<Lease>, { identity, group }: Instanc
  * its node. In the second case the holder creates it again with its next renewal, which is due within a quarter of the duration and may
  * take another quarter.
  */
-function decideOnAbsent(previous: Observation, nowMs: number, durationMs: number): Claim {
+function decideOnAbsent(previous: LeaseObservation, nowMs: number, durationMs: number): Claim {
   const observation = previous.renewal === undefined ? previous : { renewal: undefined, sinceMs: nowMs };
   const remainingMs = observation.sinceMs + durationMs / 2 - nowMs;
   return remainingMs <= 0 ? { kind: "create" } : { kind: "watch", observation, remainingMs };

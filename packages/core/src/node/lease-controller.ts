@@ -28,7 +28,7 @@ import {
   startIdAnnotation,
   type Claim,
   type Instance,
-  type Observation,
+  type LeaseObservation,
 } from "./instance.ts";
 
 /** Default of `NodeOptions.leaseDurationSeconds`. */
@@ -63,8 +63,8 @@ export interface LeaseControllerOptions {
   readonly instance: Instance;
   /** Whether to wait until another instance has gone, instead of failing. */
   readonly standby: boolean;
-  /** Observation of the Lease that was made before the claim, on this process's monotonic clock. Default: none. */
-  readonly seen?: Observation | undefined;
+  /** LeaseObservation of the Lease that was made before the claim, on this process's monotonic clock. Default: none. */
+  readonly seen?: LeaseObservation | undefined;
   /** Labels and annotations that the Lease has besides the controller's own. Default: none. */
   readonly marks?: Pick<ObjectMeta, "labels" | "annotations"> | undefined;
   /** In seconds; the Lease is renewed every quarter of it. */
@@ -236,10 +236,10 @@ export class LeaseController {
 
   /** @param blindSinceMs - time at which the Lease was last seen, if looks at it have failed since */
   async #tryClaim(
-    observed: Observation | undefined,
+    observed: LeaseObservation | undefined,
     blindSinceMs: number | undefined,
     signal: AbortSignal,
-  ): Promise<"done" | Extract<Claim, { readonly observation: Observation }>> {
+  ): Promise<"done" | Extract<Claim, { readonly observation: LeaseObservation }>> {
     const { clock, instance, logger, spreads, standby } = this.#options;
     const lease = await this.#get(signal);
     // Whoever stands by may follow the server already.

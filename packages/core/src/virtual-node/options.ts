@@ -1,6 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { DeepReadonly, KubeClient, Logger, Metrics, Node, Taint, Tracer } from "@virtual-kubelet/kube-client";
-import type { Observation } from "../node/instance.ts";
+import type { LeaseObservation } from "../node/instance.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import type { SharedCluster } from "../shared-cluster/shared-cluster.ts";
 
@@ -81,8 +81,8 @@ export interface InstanceOptions {
    * another instance takes the node at once. Set by {@link NodePool}. Default: none.
    */
   readonly group?: string | undefined;
-  /** Observation of the node's Lease before the start, on this process's monotonic clock. Set by {@link NodePool}. Default: none. */
-  readonly seen?: Observation | undefined;
+  /** LeaseObservation of the node's Lease before the start, on this process's monotonic clock. Set by {@link NodePool}. Default: none. */
+  readonly seen?: LeaseObservation | undefined;
 }
 
 /** Options for pods. */
