@@ -1,6 +1,6 @@
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { CommandName } from "../command-line/flag.ts";
 import { valueOf, type CommandLine } from "../command-line/flag-parser.ts";
@@ -35,8 +35,7 @@ export async function openEmbedded(line: CommandLine, { clock, random }: Context
 export async function writeKubeconfig(file: string, server: ApiServer): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, server.kubeconfig(), { mode: 0o600 });
-    await chmod(file, 0o600);
+    await server.writeKubeconfig(file);
   } catch (error) {
     throw new ConfigError(`--kubeconfig: ${JSON.stringify(file)}: cannot be written: ${messageOf(error)}`, { cause: error });
   }
