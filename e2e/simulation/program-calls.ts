@@ -129,7 +129,10 @@ export class ProgramCalls implements CallWatch {
     const { sinceMs, endMs, leftMs } = this.#dueEnd(pod);
     // What was deleted before the program saw it is dated by the cluster's clock, and read on its own.
     const skewMs = Math.max(0, this.#facts.skewMs);
-    if (graceSeconds * 1000 < leftMs - skewMs - roundingMs) this.#invariants.report("I12", `${told}, and has ${leftMs / 1000} s left`);
+    // A deletion does not prolong the end that an exceeded deadline, or a final phase, has begun.
+    const begunLeftMs = (this.#deadlines.get(`${uid} ending`) ?? Infinity) - nowMs;
+    if (graceSeconds * 1000 < Math.min(leftMs, begunLeftMs) - skewMs - roundingMs)
+      this.#invariants.report("I12", `${told}, and has ${leftMs / 1000} s left`);
     const deadlineMs = nowMs + graceSeconds * 1000;
     const firstMs = this.#firstDeadline(`${uid} ${deletionTimestamp ? deletionGracePeriodSeconds : "ending"}`, deadlineMs);
     if (graceSeconds <= 0) return;

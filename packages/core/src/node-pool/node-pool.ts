@@ -152,6 +152,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     return { ready: isReady, standingBy: isSettled && areReady && !isReady };
   }
 
+  /** What this instance runs of the group's nodes, and with whom it shares them. */
   get state(): NodePoolState {
     const { group, nodeNames } = this.#options;
     const { size: running } = this.#running;

@@ -80,6 +80,7 @@ export class SharedCluster {
    * Adds a node. Nodes that are added in the same turn of the event loop begin with one list.
    *
    * @throws Error if a node of that name has not been disposed of
+   * @internal
    */
   join(nodeName: string): NodeCluster {
     const { client, history } = this.#common;
