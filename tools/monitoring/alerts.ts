@@ -21,6 +21,15 @@ const ofTheNode: readonly Alert[] = [
       "Kubernetes evicts the pods of a node that stays NotReady. kubectl describe node {{ $labels.node }} shows the reason on the condition Ready; virtual-kubelet explain REASON says what to do.",
   },
   {
+    name: "NodesFailing",
+    severity: "critical",
+    expr: "vk_nodes_failing > 0",
+    for: "5m",
+    summary: "{{ $value }} of the nodes that instances share do not run",
+    description:
+      "The program tries these nodes again and again, while its others run. Its log names each with the error of its provider, and so do /readyz and virtual-kubelet status.",
+  },
+  {
     name: "LeaseLate",
     severity: "critical",
     // Prometheus 3 stores the bound as 10.0, Prometheus 2 as it was written.

@@ -29,6 +29,7 @@ function alone(series: string, fires: string, quiet: string): AlertCase {
 export const alertCases: Readonly<Record<string, AlertCase>> = {
   Absent: { fires: { 'up{job="other"}': "1x120" }, quiet: { [`vk_node_ready{${target}, node="n"}`]: "1x120" } },
   NodeNotReady: alone(`vk_node_ready{${target}, node="n"}`, "1x60 0x60", "1x60 0x56 1x3"),
+  NodesFailing: alone(`vk_nodes_failing{${target}}`, "0x60 2x60", "0x60 2x56 0x3"),
   LeaseLate: {
     fires: {
       [`vk_lease_renew_lateness_seconds_bucket{${target}, le="10"}`]: "0+6x110 660x10",

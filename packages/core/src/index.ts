@@ -123,6 +123,7 @@ export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./p
 export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";
 export { DiscoveredNodes, type DiscoveredNodesOptions } from "./discovered-nodes/discovered-nodes.ts";
 export { SharedCluster, type SharedClusterOptions } from "./shared-cluster/shared-cluster.ts";
+export type { NodeFailure } from "./node-pool/failing-nodes.ts";
 export { IdentityHeldError } from "./node-pool/membership.ts";
 export { NodePool, type NodePoolOptions, type NodePoolState, type PoolNode } from "./node-pool/node-pool.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./virtual-node/node-access.ts";

@@ -1,5 +1,5 @@
 import { untilAborted } from "@virtual-kubelet/async";
-import { kubernetesVersion, type NodePoolState } from "@virtual-kubelet/core";
+import { kubernetesVersion } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } from "@virtual-kubelet/metrics";
@@ -15,12 +15,12 @@ import { dryRun } from "../dry-run/dry-run.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isOn, type CommandLine } from "../command-line/flag-parser.ts";
 import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
+import { checkOfPool, checksOf } from "../health/node-checks.ts";
 import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
 import { rotateClientCertificate } from "../join/rotate-client-certificate.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { lockNode, type NodeLockOptions } from "../nodes/node-lock.ts";
-import type { LiveNode } from "../nodes/live-nodes.ts";
 import { openNodes } from "../nodes/open-nodes.ts";
 import { firstOfEachEntry, planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
 import { ConfigError } from "../program-error.ts";
@@ -195,26 +195,6 @@ function tellOfAddresses(planned: readonly PlannedNode[], { settings }: LoadedSe
   const chosen = defaultNodeAddress(settings.kubelet.address, context);
   if (chosen) logger.info({ ...chosen }, "address of the nodes unless the provider names one; --node-ip overrides it");
   else logger.warn({}, "the nodes have no address unless the provider names one: logs and exec cannot reach them; set --node-ip");
-}
-
-/** A program whose nodes are all run by others is healthy. */
-function checkOfPool({ group, members, nodes, running }: NodePoolState): HealthCheck {
-  return members.length > 0
-    ? { name: `group/${group} (${running} of ${nodes} nodes)`, problem: undefined }
-    : { name: `group/${group}`, problem: "this instance has not joined its group yet" };
-}
-
-function checksOf({ name, node: { health }, leaseMs }: LiveNode, isShared: boolean): HealthCheck[] {
-  const { leaseAgeMs } = health;
-  // A copy that stands by does what it should; otherwise a rollout of several copies would never end. A shared node without its Lease is
-  // another instance's.
-  if (health.standingBy || (isShared && leaseAgeMs === undefined)) return [{ name: `standby/${name}`, problem: undefined }];
-  const isLate = leaseAgeMs !== undefined && leaseAgeMs > leaseMs;
-  return [
-    { name: `lease/${name}`, problem: isLate ? `last renewed ${Math.round(leaseAgeMs / 1000)} s ago` : undefined },
-    { name: `node/${name}`, problem: health.ready ? undefined : "not registered, or its pods are not listed yet" },
-    { name: `provider/${name}`, problem: health.providerUp ? undefined : "the back end does not answer" },
-  ];
 }
 
 /** The default address may be in use, by a kubelet or another copy of the program. The program then runs without its health server. */

@@ -63,3 +63,14 @@ test("a program that stands by on the same host says for whom", () => {
 
   expect(programWords(program)).toBe("virtual-kubelet 1, process 7 on h, up 0 s; stands by until process 5 on this host ends");
 });
+
+test.for<[failing: number, words: string]>([
+  [0, "runs 2 of the 6 nodes of group sim, which has 2 instances, its share is 3"],
+  [1, "runs 2 of the 6 nodes of group sim, which has 2 instances, its share is 3, and 1 failed and is tried again"],
+])("the program tells what it runs of its group's nodes, of which %i failed", ([count, words]) => {
+  const failing = Array.from({ length: count }, (_, index) => ({ node: `n-${index}`, problem: "no", attempt: 1 }));
+  const shares = { group: "sim", nodes: 6, running: 2, assigned: 3, members: ["a", "b"], failing };
+  const program = { version: "1", kubernetes: "v1", pid: 7, host: "h", upMs: 0, waitsFor: undefined, shares };
+
+  expect(programWords(program)).toBe(`virtual-kubelet 1, process 7 on h, up 0 s; ${words}`);
+});

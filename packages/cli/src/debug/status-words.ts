@@ -148,8 +148,9 @@ export function programWords({ version, pid, host, upMs, waitsFor, shares }: Pro
 }
 
 /** How many nodes of a group the program runs. */
-function sharesWords({ group, nodes, running, assigned, members }: NodePoolState): string {
+function sharesWords({ group, nodes, running, assigned, members, failing }: NodePoolState): string {
   if (members.length === 0) return `joins group ${group}`;
   const share = running === assigned ? "" : `, its share is ${assigned}`;
-  return `runs ${running} of the ${nodes} nodes of group ${group}, which has ${members.length} ${members.length === 1 ? "instance" : "instances"}${share}`;
+  const failed = failing.length === 0 ? "" : `, and ${failing.length} failed and ${failing.length === 1 ? "is" : "are"} tried again`;
+  return `runs ${running} of the ${nodes} nodes of group ${group}, which has ${members.length} ${members.length === 1 ? "instance" : "instances"}${share}${failed}`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { assignedNodes, ownerOf } from "./assignment.ts";
+import { assignedNodes, ownerOf, rankOf } from "./assignment.ts";
 
 const nodes = Array.from({ length: 300 }, (_, number) => `sim-${number}`);
 
@@ -19,6 +19,16 @@ test("a member that leaves moves only its own nodes, and one that joins takes on
     if (owner !== "c") expect(ownerOf(node, ["a", "b"])).toBe(owner);
     const later = ownerOf(node, ["a", "b", "c", "d"]);
     expect(later === owner || later === "d").toBe(true);
+  }
+});
+
+test("each member has another rank for a node, its owner 0, and a member that leaves moves up those behind it", () => {
+  const members = ["a", "b", "c"];
+  for (const node of nodes.slice(0, 50)) {
+    const byRank = members.toSorted((one, other) => rankOf(node, members, one) - rankOf(node, members, other));
+    expect(byRank.map((member) => rankOf(node, members, member))).toEqual([0, 1, 2]);
+    expect(byRank[0]).toBe(ownerOf(node, members));
+    expect(byRank[1]).toBe(ownerOf(node, byRank.slice(1)));
   }
 });
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /**
  * Divides nodes among instances by rendezvous hashing: a node belongs to the instance with the highest hash of both names. An instance that
@@ -16,10 +16,20 @@ export function ownerOf(node: string, members: readonly string[]): string | unde
   let owner: string | undefined;
   let highest = "";
   for (const member of members) {
-    const score = createHash("sha256").update(`${member}\0${node}`).digest("hex");
+    const score = scoreOf(node, member);
     if (score <= highest) continue;
     owner = member;
     highest = score;
   }
   return owner;
+}
+
+/** Number of members to which the node belongs rather than to `identity`; 0 for its owner. */
+export function rankOf(node: string, members: readonly string[], identity: string): number {
+  const own = scoreOf(node, identity);
+  return members.filter((member) => scoreOf(node, member) > own).length;
+}
+
+function scoreOf(node: string, member: string): string {
+  return hash("sha256", `${member}\0${node}`);
 }

@@ -1,6 +1,6 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources, silentLogger, type KubeClient, type Lease } from "@virtual-kubelet/kube-client";
+import { resources, silentLogger, type KubeClient, type Lease, type Logger } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, startIdAnnotation } from "../node/instance.ts";
 import { kubernetesVersion } from "../node/node-object.ts";
@@ -20,6 +20,8 @@ class Instance {
   readonly pool: NodePool;
   /** Names of the nodes that it serves now. */
   readonly served = new Set<string>();
+  /** Fields of its log records about errors. */
+  readonly errors: Readonly<Record<string, unknown>>[] = [];
   outcome: unknown = "running";
   /** Whether its requests fail, in both directions. */
   isCut = false;
@@ -28,7 +30,8 @@ class Instance {
   constructor(group: Group, identity: string, name: string) {
     this.identity = identity;
     const client = this.#connection(group.client);
-    const common = { client, clock: group.clock, random: group.random, logger: silentLogger };
+    const logger: Logger = { ...silentLogger, error: (fields) => void this.errors.push(fields), child: () => logger };
+    const common = { client, clock: group.clock, random: group.random, logger };
     this.pool = new NodePool({
       ...common,
       group: name,
@@ -42,7 +45,10 @@ class Instance {
             name: "scripted",
             capabilities: {},
             configSchema: { safeParse: (data) => ({ success: true, data }) },
-            create: (owner) => new ScriptedProvider(owner),
+            create: (owner) => {
+              group.create(owner.nodeName);
+              return new ScriptedProvider(owner);
+            },
           },
           providerConfig: {},
           node: {
@@ -112,6 +118,8 @@ class Group {
   readonly holders = new Map<string, string[]>();
   /** Takeovers of a Lease that its holder had renewed so recently that it still held the node. */
   readonly stolen: string[] = [];
+  /** Called before the provider of a node is created, which fails if it throws. */
+  create: (nodeName: string) => void = () => {};
   readonly #renewed = new Map<string, { holder: string; atMs: number; durationMs: number }>();
 
   constructor() {
@@ -191,6 +199,7 @@ describe("instances that share nodes", () => {
       running: group.share("a", ["a", "b", "c"]).length,
       assigned: group.share("a", ["a", "b", "c"]).length,
       members: ["a", "b", "c"],
+      failing: [],
     });
   });
 
@@ -395,67 +404,161 @@ test("instances take over from one that is killed after the API server was resto
   expect(await group.until(["a"], 2 * leaseMs)).toBeLessThan(leaseMs + 10_000);
 });
 
-test("a thousand nodes take their leases a few at a time", async () => {
-  const clock = new VirtualClock();
-  const free = { ready: true } as VirtualNode["health"];
-  const claiming: (() => void)[] = [];
-  const names = Array.from({ length: 100 }, (_, number) => `n-${number}`);
-  let started = 0;
-  const pool = new NodePool({
-    client: new FakeKubeClient(clock),
-    group: "sim",
-    identity: "a",
-    nodeNames: names,
-    clock,
-    random: new SeededRandom(1),
-    newNode: () => {
-      const node = {
-        health: free,
-        run: async (signal: AbortSignal) => {
-          started++;
-          claiming.push(() => (node.health = { ...free, leaseAgeMs: 0 }));
-          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-        },
-      };
-      return node;
-    },
-  });
-  const abort = new AbortController();
-  const running = pool.run(abort.signal);
-  for (let turn = 0; turn < 40; turn++) await clock.advance(500);
-  expect(started).toBe(32);
+/** A pool alone in its group, with nodes that the test scripts. */
+class Pool {
+  readonly clock = new VirtualClock();
+  readonly client = new FakeKubeClient(this.clock);
+  readonly names: readonly string[];
+  /** Names of the nodes that were run, in order. */
+  readonly ran: string[] = [];
+  readonly counts = new Map<string, number>();
+  readonly pool: NodePool<Pick<VirtualNode, "health" | "run">>;
+  readonly outcome: Promise<unknown>;
+  readonly #abort = new AbortController();
+  readonly #nodes = new Map<string, { health: VirtualNode["health"]; readonly fail: (error: Error) => void }>();
+  /** Whether nodes can be created. */
+  isCreatable = true;
 
-  for (const done of claiming.splice(0, 20)) done();
-  for (let turn = 0; turn < 4; turn++) await clock.advance(500);
-  expect(started).toBe(52);
-  abort.abort(new Error("the end"));
-  for (let turn = 0; turn < 4; turn++) await clock.advance(500);
-  await running;
+  /** @param run - called before each run of a node, and ends it by throwing */
+  constructor(names: readonly string[], run: (name: string) => void = () => {}) {
+    this.names = names;
+    this.pool = new NodePool<Pick<VirtualNode, "health" | "run">>({
+      client: this.client,
+      group: "sim",
+      identity: "a",
+      nodeNames: names,
+      clock: this.clock,
+      random: new SeededRandom(1),
+      metrics: {
+        count: (name, _labels, value = 1) => void this.counts.set(name, (this.counts.get(name) ?? 0) + value),
+        gauge() {},
+        observe() {},
+      },
+      newNode: (name) => {
+        if (!this.isCreatable) throw new Error("no such settings");
+        const end = Promise.withResolvers<void>();
+        const node = {
+          fail: end.reject,
+          health: { ready: false } as VirtualNode["health"],
+          run: async (signal: AbortSignal) => {
+            this.ran.push(name);
+            run(name);
+            signal.addEventListener("abort", () => end.resolve());
+            await end.promise;
+          },
+        };
+        this.#nodes.set(name, node);
+        return node;
+      },
+    });
+    this.outcome = this.pool.run(this.#abort.signal).then(
+      () => "ended",
+      (error: unknown) => error,
+    );
+  }
+
+  /** Nodes take their Leases and get ready. */
+  succeed(names: readonly string[] = this.names): void {
+    for (const name of names) Object.assign(this.#nodes.get(name) ?? {}, { health: { ready: true, leaseAgeMs: 0 } });
+  }
+
+  fail(name: string, error: Error): void {
+    this.#nodes.get(name)?.fail(error);
+  }
+
+  async settle(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 500) await this.clock.advance(500);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort(new Error("the end"));
+    await this.settle(2_000);
+    await this.outcome;
+  }
+}
+
+const hundred = Array.from({ length: 100 }, (_, number) => `n-${number}`);
+
+test("a thousand nodes take their leases a few at a time", async () => {
+  await using rig = new Pool(hundred);
+  await rig.settle(6_000);
+  expect(rig.ran).toHaveLength(32);
+
+  rig.succeed(hundred.slice(0, 20));
+  await rig.settle(2_000);
+  expect(rig.ran).toHaveLength(52);
 });
 
-test("an error of a node that is not the loss of it ends all nodes and the run", async () => {
-  const clock = new VirtualClock();
-  const ran: string[] = [];
-  const pool = new NodePool({
-    client: new FakeKubeClient(clock),
-    group: "sim",
-    identity: "a",
-    nodeNames,
-    clock,
-    random: new SeededRandom(1),
-    newNode: (name) => ({
-      health: { ready: false } as VirtualNode["health"],
-      run: async (signal: AbortSignal) => {
-        ran.push(name);
-        if (name === "n-3") throw new Error("the provider rejects its settings");
-        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-      },
-    }),
-  });
-  const outcome = pool.run(new AbortController().signal).catch((error: unknown) => error);
-  for (let turn = 0; turn < 40; turn++) await clock.advance(500);
+test("nodes that do not take their leases keep the others from it for 10 s", async () => {
+  await using rig = new Pool(hundred);
+  await rig.settle(6_000);
+  expect(rig.ran).toHaveLength(32);
+  await rig.settle(10_000);
+  expect(rig.ran).toHaveLength(64);
+});
 
-  expect(String(await outcome)).toBe("Error: the provider rejects its settings");
-  expect(ran).toEqual(nodeNames);
-  await expect(pool.ready).rejects.toThrow("the provider rejects its settings");
+describe("a node that fails", () => {
+  test("at the start of an instance that is alone ends all nodes and the run", async () => {
+    const rig = new Pool(nodeNames, (name) => {
+      if (name === "n-3") throw new Error("the provider rejects its settings");
+    });
+    await rig.settle(10_000);
+
+    expect(String(await rig.outcome)).toBe("Error: the provider rejects its settings");
+    expect(rig.ran).toEqual(nodeNames);
+    await expect(rig.pool.ready).rejects.toThrow("the provider rejects its settings");
+  });
+
+  test("after a takeover is tried again at growing intervals, while the others run, until it succeeds", async () => {
+    const group = await sharing("a", "b");
+    await group.settle(60_000);
+    const [broken = "", ...others] = group.share("b", ["a", "b"]);
+    expect(others).not.toEqual([]);
+    const tries: number[] = [];
+    let isBroken = true;
+    group.create = (name) => {
+      if (name !== broken) return;
+      tries.push(group.clock.monotonic());
+      if (isBroken) throw new Error("no such machine");
+    };
+    group.instances[1]!.stop();
+    await group.settle(120_000);
+
+    const [a] = group.instances;
+    expect([a?.outcome, a?.nodes]).toEqual(["running", nodeNames.filter((name) => name !== broken)]);
+    expect(a?.pool.state.failing).toEqual([{ node: broken, problem: "no such machine", attempt: tries.length }]);
+    expect(a?.pool.health).toEqual({ ready: false, standingBy: false });
+    expect(a?.errors).toContainEqual(expect.objectContaining({ node: broken, err: "no such machine" }));
+    expect(tries.length).toBeGreaterThan(3);
+    expect(tries.length).toBeLessThan(10);
+
+    isBroken = false;
+    await group.until(["a"], 130_000);
+    await group.settle(10_000);
+    expect([a?.pool.health.ready, a?.pool.state.failing]).toEqual([true, []]);
+    expect(group.stolen).toEqual([]);
+  });
+
+  test("after it was ready is counted and tried again, also if it cannot even be created", async () => {
+    await using rig = new Pool(nodeNames);
+    await rig.settle(6_000);
+    rig.succeed();
+    await rig.settle(2_000);
+    expect(rig.pool.health).toEqual({ ready: true, standingBy: false });
+
+    rig.isCreatable = false;
+    rig.fail("n-2", new Error("the watch broke"));
+    await rig.settle(60_000);
+    expect(rig.pool.health).toEqual({ ready: false, standingBy: false });
+    const { failing } = rig.pool.state;
+    expect(failing).toEqual([{ node: "n-2", problem: "no such settings", attempt: expect.any(Number) }]);
+    expect(rig.counts.get("vk_node_failures_total")).toBe(failing[0]?.attempt);
+    expect(rig.ran).toEqual(nodeNames);
+
+    rig.isCreatable = true;
+    await rig.settle(60_000);
+    rig.succeed();
+    await rig.settle(2_000);
+    expect([rig.ran, rig.pool.health.ready, rig.pool.state.failing]).toEqual([[...nodeNames, "n-2"], true, []]);
+  });
 });

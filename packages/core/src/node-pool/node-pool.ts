@@ -1,12 +1,14 @@
 import { Signal } from "@virtual-kubelet/async";
 import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { noMetrics, ServerHistory, silentLogger, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
-import { decideClaim, NodeHeldError } from "../node/instance.ts";
+import { decideClaim, holderOf, NodeHeldError } from "../node/instance.ts";
 import { defaultLeaseDurationSeconds } from "../node/lease-controller.ts";
 import type { InstanceOptions } from "../virtual-node/options.ts";
 import type { RunOptions } from "../virtual-node/run-options.ts";
 import type { VirtualNode } from "../virtual-node/virtual-node.ts";
 import { assignedNodes, ownerOf } from "./assignment.ts";
+import { FailingNodes, type NodeFailure } from "./failing-nodes.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { Membership } from "./membership.ts";
 import { SettledMembers } from "./settled-members.ts";
@@ -28,6 +30,9 @@ const maxLookMs = 1_000;
 
 /** Maximum number of nodes that take their Leases at once. */
 const maxStarting = 32;
+
+/** Time after which a node that has not taken its Lease counts no longer as one that starts, in milliseconds. */
+const maxStartMs = 10_000;
 
 /** What a pool uses of a {@link VirtualNode}. */
 export type PoolNode = Pick<VirtualNode, "health" | "run">;
@@ -64,6 +69,8 @@ export interface NodePoolState {
   readonly assigned: number;
   /** Sorted identities of the live instances; empty until this one has joined. */
   readonly members: readonly string[];
+  /** Nodes of this instance whose last run failed; they are tried again. */
+  readonly failing: readonly NodeFailure[];
 }
 
 /** A node that this instance waits for. */
@@ -80,6 +87,8 @@ const wantedNow: Wanted = { notBeforeMs: 0, lostAt: undefined };
 interface Running<Node> {
   readonly node: Node;
   readonly stop: AbortController;
+  /** Monotonic time. */
+  readonly startedMs: number;
   readonly ended: Promise<void>;
 }
 
@@ -113,6 +122,9 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   readonly #running = new Map<string, Running<Node>>();
   /** Assigned nodes that do not run. */
   readonly #wanted = new Map<string, Wanted>();
+  readonly #failing: FailingNodes;
+  /** Nodes whose failure ends the run: those that an instance that is alone at its start begins with, until they are ready. */
+  #first: Set<string> | undefined;
   #assigned: ReadonlySet<string> = new Set();
 
   constructor(options: NodePoolOptions<Node>) {
@@ -132,6 +144,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     const common = { client, group, history, clock, random, logger: this.#logger, metrics };
     this.#watch = new LeaseWatch({ ...common, maxGapMs: 2 * renewalMs });
     this.#membership = new Membership({ ...common, watch: this.#watch, identity, durationSeconds: memberSeconds });
+    this.#failing = new FailingNodes({ clock, random, logger: this.#logger, metrics });
     this.#members = new SettledMembers({ settleMs, maxSettleMs: 4 * settleMs });
     // A caller that only awaits run() gets the failure there.
     this.#ready.promise.catch(() => {});
@@ -142,28 +155,34 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     return this.#ready.promise;
   }
 
-  /** Whether this instance has its share and all of it is ready, and whether all that is missing are nodes that other instances run. */
+  /**
+   * Whether this instance has its share and all of it is ready, and whether all that is missing are nodes that other instances run. A node that
+   * fails is neither.
+   */
   get health(): { readonly ready: boolean; readonly standingBy: boolean } {
     const isSettled = this.#members.current !== undefined;
     const running = [...this.#running.values()].map(({ node }) => node.health);
     // A node whose Lease is not held yet is still another instance's.
     const areReady = running.every(({ ready, leaseAgeMs }) => ready || leaseAgeMs === undefined);
     const isReady = isSettled && this.#wanted.size === 0 && running.every(({ ready }) => ready);
-    return { ready: isReady, standingBy: isSettled && areReady && !isReady };
+    return { ready: isReady, standingBy: isSettled && areReady && !isReady && this.#failing.size === 0 };
   }
 
   /** What this instance runs of the group's nodes, and with whom it shares them. */
   get state(): NodePoolState {
     const { group, nodeNames } = this.#options;
     const { size: running } = this.#running;
-    return { group, nodes: nodeNames.length, running, assigned: this.#assigned.size, members: this.#members.current ?? [] };
+    const { current: members = [] } = this.#members;
+    return { group, nodes: nodeNames.length, running, assigned: this.#assigned.size, members, failing: this.#failing.list() };
   }
 
   /**
    * Joins the group and runs this instance's share until aborted; may be called once. Then the nodes are left to the other instances, as
-   * {@link VirtualNode.run} ends. A node that another instance has taken ends alone, and is taken back when that is possible.
+   * {@link VirtualNode.run} ends. A node that another instance has taken ends alone, and is taken back when that is possible. A node that fails
+   * is tried again, and the others go on.
    *
-   * @throws IdentityHeldError if another program has this instance's identity; the error of a node, after which the others stop, too
+   * @throws IdentityHeldError if another program has this instance's identity; the error of a node that fails at the start of an instance that
+   * is alone in its group, because nothing but its settings has changed. The other nodes stop before
    */
   async run(signal: AbortSignal, options: Omit<RunOptions, "isRemoved"> = {}): Promise<void> {
     const stop = AbortSignal.any([signal, this.#failed.signal]);
@@ -204,6 +223,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
       if (!this.#membership.isMember || this.#watch.heardMs === undefined) continue;
       if (this.#membership.isSeen && this.#members.observe(this.#membership.members, this.#clock.monotonic())) this.#assign();
       if (this.#members.current === undefined) continue;
+      this.#noteReady();
       this.#startSome(signal, options);
       if (this.health.ready) this.#ready.resolve();
     }
@@ -220,17 +240,38 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     const { nodeNames, identity } = this.#options;
     const members = this.#members.current ?? [];
     this.#assigned = new Set(assignedNodes(nodeNames, members, identity));
+    this.#first = new Set(this.#first === undefined && members.length === 1 ? this.#assigned : []);
     this.#logger.info({ members: members.length, nodes: nodeNames.length, assigned: this.#assigned.size }, "the nodes are shared anew");
-    for (const name of this.#wanted.keys()) if (!this.#assigned.has(name)) this.#wanted.delete(name);
+    for (const name of [...this.#wanted.keys(), ...this.#failing.names]) if (!this.#assigned.has(name)) this.#letGo(name);
     for (const [name, { stop }] of this.#running) {
       if (!this.#assigned.has(name)) stop.abort(new Error(`node ${name} is handed over to instance ${ownerOf(name, members)}`));
     }
-    for (const name of this.#assigned) if (!this.#running.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wantedNow);
+    for (const name of this.#assigned) if (!this.#running.has(name)) this.#want(name);
+  }
+
+  #want(name: string, wanted: Wanted = wantedNow): void {
+    if (this.#assigned.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wanted);
+  }
+
+  #letGo(name: string): void {
+    this.#wanted.delete(name);
+    this.#failing.forget(name);
+  }
+
+  #noteReady(): void {
+    for (const [name, { node }] of this.#running) {
+      if (!node.health.ready) continue;
+      this.#first?.delete(name);
+      this.#failing.forget(name);
+    }
   }
 
   /** Starts wanted nodes, a limited number at once: more would only wait for each other, and delay the renewals of those that run. */
   #startSome(signal: AbortSignal, options: RunOptions): void {
-    let starting = [...this.#running.values()].filter(({ node }) => node.health.leaseAgeMs === undefined).length;
+    const nowMs = this.#clock.monotonic();
+    const isStarting = ({ node, startedMs }: Running<Node>): boolean =>
+      node.health.leaseAgeMs === undefined && nowMs - startedMs < maxStartMs;
+    let starting = [...this.#running.values()].filter(isStarting).length;
     for (const name of [...this.#wanted.keys()]) {
       if (starting >= maxStarting) return;
       if (this.#tryStart(name, signal, options)) starting++;
@@ -252,39 +293,67 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
       nowMs: this.#watch.heardMs ?? nowMs,
       durationMs: this.#durationMs,
     });
-    if (claim.kind !== "create" && claim.kind !== "take") return false;
+    if (claim.kind !== "create" && claim.kind !== "take") {
+      // Whoever else runs it does so now.
+      if (seen?.lease && holderOf(seen.lease) !== identity) this.#failing.forget(name);
+      return false;
+    }
+    if (!this.#failing.isDue(name)) return false;
     this.#start(name, signal, options);
     return true;
   }
 
   #start(name: string, signal: AbortSignal, options: RunOptions): void {
-    const { group, newNode, onNode } = this.#options;
     const stop = new AbortController();
-    const { lease, observation } = this.#watch.get(name) ?? {};
-    // A Lease that left the group, because somebody took its label away, may still be there, so that it has to be observed anew.
-    const node = newNode(name, { group, seen: lease && observation });
-    const served = onNode?.(node, name);
+    const both = AbortSignal.any([signal, stop.signal]);
+    this.#wanted.delete(name);
+    let node: Node;
+    let served: Disposable | undefined;
+    try {
+      node = this.#newNode(name);
+      served = this.#options.onNode?.(node, name);
+    } catch (error) {
+      this.#onError(name, error, both);
+      return;
+    }
     const ended = node
-      .run(AbortSignal.any([signal, stop.signal]), options)
+      .run(both, options)
       .then(() => {
-        if (!signal.aborted && !stop.signal.aborted) throw new Error(`node ${name} ended unexpectedly`);
+        if (!both.aborted) throw new Error(`node ${name} ended unexpectedly`);
       })
-      .catch((error: unknown) => this.#onError(name, error))
+      .catch((error: unknown) => this.#onError(name, error, both))
       .finally(() => {
         served?.[Symbol.dispose]();
         this.#running.delete(name);
-        if (this.#assigned.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wantedNow);
+        this.#want(name);
         this.#changes.notify();
       });
-    this.#wanted.delete(name);
-    this.#running.set(name, { node, stop, ended });
+    this.#running.set(name, { node, stop, startedMs: this.#clock.monotonic(), ended });
   }
 
-  #onError(name: string, error: unknown): void {
-    if (!(error instanceof NodeHeldError)) return this.#failed.abort(error);
-    this.#logger.info({ node: name, holder: error.holder }, "another instance runs the node; this one runs it again when it is free");
-    if (!this.#assigned.has(name)) return;
+  #newNode(name: string): Node {
+    const { group, newNode } = this.#options;
+    const { lease, observation } = this.#watch.get(name) ?? {};
+    // A Lease that left the group, because somebody took its label away, may still be there, so that it has to be observed anew.
+    return newNode(name, { group, seen: lease && observation });
+  }
+
+  #onError(name: string, error: unknown, { aborted }: AbortSignal): void {
+    if (error instanceof NodeHeldError) return this.#onLost(name, error);
+    // A node that is handed over has another owner already.
+    if (aborted) this.#logger.warn({ node: name, err: messageOf(error) }, "the node failed while it stopped");
+    else if (this.#first?.has(name)) this.#failed.abort(error);
+    else {
+      this.#failing.note(name, error);
+      this.#want(name);
+    }
+  }
+
+  #onLost(name: string, { holder }: NodeHeldError): void {
+    this.#logger.info({ node: name, holder }, "another instance runs the node; this one runs it again when it is free");
+    this.#first?.delete(name);
+    this.#failing.forget(name);
     const lostAt = this.#watch.get(name)?.observation.renewal;
-    this.#wanted.set(name, { notBeforeMs: this.#clock.monotonic() + this.#durationMs, lostAt });
+    this.#want(name, { notBeforeMs: this.#clock.monotonic() + this.#durationMs, lostAt });
   }
 }
