@@ -56,6 +56,36 @@ test("the cluster id and the version are read once for all nodes, also where the
   expect([rig.client.callsOf("get", "namespaces").length, rig.client.callsOf("raw", "GET /version").length]).toEqual([1, 1]);
 });
 
+test("what cannot be read is asked for again by later nodes, once in 10 s and by one at a time, until it is known", async () => {
+  const rig = new Rig();
+  let version: string | undefined;
+  let isRefused = true;
+  using _version = rig.client.onRaw(() => ({ gitVersion: version }));
+  using _refused = rig.client.intercept(({ resource }) => {
+    if (isRefused && resource === "namespaces") throw new ForbiddenError("not yours yet");
+  });
+  const read = async (...names: string[]): Promise<unknown> => {
+    const nodes = names.map((name) => rig.join(name));
+    const answers = await Promise.all(nodes.map(async (node) => [await node.clusterId(idle), await node.apiServerVersion(idle)]));
+    return [answers, rig.client.callsOf("get", "namespaces").length, rig.client.callsOf("raw", "GET /version").length];
+  };
+  const [missing, known] = [
+    ["", undefined],
+    ["cluster-1", "v1.34.2"],
+  ];
+  expect(await read("a")).toEqual([[missing], 1, 1]);
+
+  isRefused = false;
+  version = "v1.34.2";
+  rig.client.put(resources.namespaces, { metadata: { name: "kube-system", uid: "cluster-1" } });
+  await rig.clock.advance(9_999);
+  expect(await read("b")).toEqual([[missing], 1, 1]);
+  await rig.clock.advance(1);
+  expect(await read("c", "d", "e")).toEqual([[known, known, known], 2, 2]);
+  await rig.clock.advance(3_600_000);
+  expect(await read("f")).toEqual([[known], 2, 2]);
+});
+
 test("at most 32 nodes start at once; one that does not get ready keeps its place for 10 s", async () => {
   const rig = new Rig();
   const node = rig.join("a");

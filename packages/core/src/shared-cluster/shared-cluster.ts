@@ -25,6 +25,9 @@ const maxStarting = 32;
 /** Time after which a node that has not started counts no longer as one that starts, in milliseconds. */
 const maxStartMs = 10_000;
 
+/** Time for which a missing answer holds for all nodes, in milliseconds. Then the next node asks again. */
+const missingMs = 10_000;
+
 /** Options of {@link SharedCluster}. */
 export interface SharedClusterOptions {
   readonly client: KubeClient;
@@ -52,8 +55,8 @@ export class SharedCluster {
   readonly #nodes: PartitionedReflector<Node>;
   readonly #starts = new Semaphore(maxStarting);
   readonly #reads = new SingleFlight<string | undefined>();
-  /** Answers by what was read. */
-  readonly #known = new Map<string, string | undefined>();
+  /** Answers by what was read. A missing one holds until a time of the monotonic clock, in milliseconds. */
+  readonly #known = new Map<string, { readonly answer: string | undefined; readonly untilMs: number }>();
   #services: ServiceLister;
 
   constructor(options: SharedClusterOptions) {
@@ -119,11 +122,13 @@ export class SharedCluster {
     };
   }
 
-  /** Reads what has not been answered before. */
+  /** Reads what has not been answered before. A missing answer, such as one that was refused, is asked for again after a while. */
   async #read(what: string, read: (signal: AbortSignal) => Promise<string | undefined>, signal: AbortSignal): Promise<string | undefined> {
-    if (this.#known.has(what)) return this.#known.get(what);
+    const { clock } = this.#common;
+    const known = this.#known.get(what);
+    if (known && clock.monotonic() < known.untilMs) return known.answer;
     const answer = await this.#reads.run(what, read, signal);
-    this.#known.set(what, answer);
+    this.#known.set(what, { answer, untilMs: answer ? Infinity : clock.monotonic() + missingMs });
     return answer;
   }
 
