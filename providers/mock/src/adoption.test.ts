@@ -1,5 +1,6 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Pod } from "@virtual-kubelet/core";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { MockRig, podOf, type PodShape } from "./test-support/mock-rig.ts";
 
@@ -103,6 +104,87 @@ test("a pod's address stays its own: new pods do not get it, and it is free when
   await after.provider.deletePod({ namespace: "default", name: "web", uid: "uid-web" }, { gracePeriodSeconds: 0 });
   await after.create(podOf({ name: "next" }));
   expect(after.last.podIP).toBe(before.last.podIP);
+});
+
+test("a new pod does not get the address of a pod that is passed to the next process after it", async () => {
+  const clock = new VirtualClock();
+  const before = new MockRig(clock);
+  const [old, deleted, ended, own]: Pod[] = ["old", "deleted", "ended", "own"].map((name) => podOf({ name })) as [Pod, Pod, Pod, Pod];
+  for (const pod of [old, deleted, ended, own]) {
+    await before.create(pod);
+    Object.assign(pod, atApiServer(pod, before));
+  }
+  Object.assign(deleted.metadata ?? {}, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+  Object.assign(ended.status ?? {}, { phase: "Failed" });
+  // A pod without containers of a mock provider starts anew.
+  Object.assign(own.status ?? {}, { containerStatuses: [] });
+  expect([old, deleted, ended, own].map(({ status }) => status?.podIP)).toEqual(["10.88.0.1", "10.88.0.2", "10.88.0.3", "10.88.0.4"]);
+
+  const after = new MockRig(clock);
+  after.listed = [old, deleted, ended, own];
+  const addresses: (string | undefined)[] = [];
+  for (const pod of [podOf({ name: "new-1" }), podOf({ name: "new-2" }), podOf({ name: "new-3" }), old, own]) {
+    await after.create(pod);
+    addresses.push(after.last.podIP);
+  }
+  expect(addresses).toEqual(["10.88.0.2", "10.88.0.3", "10.88.0.5", "10.88.0.1", "10.88.0.6"]);
+});
+
+test("the address of a pod that was gone before it was passed to the next process is free when all others are in use", async () => {
+  const clock = new VirtualClock();
+  const before = new MockRig(clock, { podCIDR: "10.0.0.0/30" });
+  const [kept, gone] = [podOf({ name: "kept" }), podOf({ name: "gone" })];
+  await before.create(kept);
+  const keptThere = atApiServer(kept, before);
+  await before.create(gone);
+  const after = new MockRig(clock, { podCIDR: "10.0.0.0/30" });
+  after.listed = [keptThere, atApiServer(gone, before)];
+
+  await expect(after.create(podOf({ name: "new" }))).rejects.toThrow("are in use");
+  after.listed = [keptThere];
+  await after.create(podOf({ name: "new" }));
+  expect(after.last.podIP).toBe("10.0.0.2");
+  await after.create(keptThere);
+  expect(after.last.podIP).toBe("10.0.0.1");
+});
+
+test.for<[name: string, time: unknown]>([
+  ["malformed", "yesterday"],
+  ["impossible", "2026-13-45T00:00:00Z"],
+  ["not RFC 3339", "28 Nov 2026"],
+  ["null", null],
+  ["Go's zero time", "0001-01-01T00:00:00Z"],
+])("a pod goes on whose times at the API server are %s, as if they were absent", async ([, time]) => {
+  const clock = new VirtualClock();
+  const before = new MockRig(clock);
+  const [crashing, running] = [podOf({ script: { "exit-after": "60s", "exit-code": "1" } }), podOf({ name: "plain" })];
+  await before.create(running);
+  const runningThere = atApiServer(running, before);
+  await before.create(crashing);
+  await clock.advance(125_000);
+  const crashingThere = atApiServer(crashing, before);
+  expect(before.shown).toBe("Running: CrashLoopBackOff #1");
+  const states = [runningThere, crashingThere].flatMap(({ status }) => status?.containerStatuses ?? []);
+  for (const { state, lastState } of states) {
+    if (state?.running) Object.assign(state.running, { startedAt: time });
+    if (lastState?.terminated) Object.assign(lastState.terminated, { startedAt: time, finishedAt: time });
+  }
+  for (const { status } of [runningThere, crashingThere]) Object.assign(status ?? {}, { startTime: time });
+  const after = new MockRig(clock);
+
+  const now = "2026-01-01T00:02:05Z";
+  const plain = await after.create(runningThere);
+  expect(after.shown).toBe("Running: running ready");
+  expect(after.last.containerStatuses?.[0]?.state?.running).toEqual({ startedAt: now });
+  expect((await after.provider.getPod(plain)).createdAt).toBe(now);
+  const log = await after.provider.getContainerLogs(plain, "main", { follow: false, previous: false, timestamps: true }, after.signal);
+  expect(await text(log.data)).toMatch(/^2026-01-01T00:02:05.000Z container main /);
+
+  await after.create(crashingThere);
+  expect(after.shown).toBe("Running: CrashLoopBackOff #1");
+  expect(after.last.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ startedAt: now, finishedAt: now });
+  await clock.advance(10_000);
+  expect(after.shown).toBe("Running: running ready #2");
 });
 
 test("a pod that ran does not wait for its secrets again", async () => {

@@ -14,7 +14,7 @@ const defaults = {
   ephemeralStorage: "100Gi",
   others: {},
   providerID: undefined,
-  podCIDR: "10.88.0.0/16",
+  podCIDR: "10.88.0.0/13",
 };
 
 test.for([

@@ -17,7 +17,7 @@ export interface MockNodeConfig {
   readonly others?: Readonly<Record<string, string>> | undefined;
   /** The node's `spec.providerID`. */
   readonly providerID?: string | undefined;
-  /** IPv4 range of pod addresses, `/8` to `/30`. Default: `10.88.0.0/16`. */
+  /** IPv4 range of pod addresses, `/8` to `/30`. The nodes of a process share it. Default: `10.88.0.0/13`. */
   readonly podCIDR?: string | undefined;
 }
 
@@ -73,7 +73,7 @@ const nodeShape = {
     .refine((text) => PodAddresses.isRange(text), { error: "expected an IPv4 range from /8 to /30, such as 10.88.0.0/16" })
     .optional()
     .describe(
-      "IPv4 range of pod addresses, /8 to /30; nodes of one cluster need different ones if their addresses must differ; default 10.88.0.0/16",
+      "IPv4 range of pod addresses, /8 to /30, which the nodes of a program share; nodes of several programs need different ranges, or different numbers at the end of their names, if their addresses must differ; default 10.88.0.0/13",
     ),
 };
 const nodeSchema: z.ZodType<MockNodeConfig> = z.strictObject(nodeShape);
@@ -160,7 +160,7 @@ export function nodeConfigOf(config: MockConfig, nodeName: string): ResolvedMock
     ephemeralStorage: pick("ephemeralStorage") ?? "100Gi",
     others: pick("others") ?? {},
     providerID: pick("providerID"),
-    podCIDR: pick("podCIDR") ?? "10.88.0.0/16",
+    podCIDR: pick("podCIDR") ?? "10.88.0.0/13",
   };
 }
 

@@ -10,5 +10,6 @@ export {
 } from "./config.ts";
 export { MockProvider } from "./mock-provider.ts";
 export type { MockHost } from "./mock-host.ts";
+export { UsedAddresses } from "./pod/used-addresses.ts";
 export { provider } from "./provider.ts";
 export type { MockFailure, MockScriptSettings } from "./script/script-fields.ts";

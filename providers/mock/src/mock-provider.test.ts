@@ -1,6 +1,8 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
+import type { Pod } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
+import { UsedAddresses } from "./pod/used-addresses.ts";
 import { MockRig, podOf, refOf } from "./test-support/mock-rig.ts";
 
 test("a pod without a script runs and is ready when createPod returns, reported once, with no timer left", async () => {
@@ -86,6 +88,56 @@ test("every pod has an address of its own, which is the last to be used again", 
 
   expect(ips).toEqual(["10.1.2.1", "10.1.2.2", "10.1.2.3", "10.1.2.4", "10.1.2.5", "10.1.2.6", "10.1.2.1"]);
   await expect(rig.create(podOf({ name: "h" }))).rejects.toThrow("all 6 pod addresses of 10.1.2.0/29 are in use: set a larger podCIDR");
+});
+
+test("nodes of one process never give out an address twice, and numbered nodes each begin with a /24 of their own", async () => {
+  const used = new UsedAddresses();
+  const clock = new VirtualClock();
+  const rigs = ["vk", "other", "sim-0", "sim-7", "sim-2055"].map((nodeName) => new MockRig(clock, {}, { nodeName, used }));
+  const ips: (string | undefined)[] = [];
+  for (const round of ["a", "b"])
+    for (const [number, rig] of rigs.entries()) {
+      await rig.create(podOf({ name: `${round}-${number}` }));
+      ips.push(rig.last.podIP);
+    }
+
+  const [first, second] = [ips.slice(0, 5), ips.slice(5)];
+  expect(first).toEqual(["10.88.0.1", "10.88.0.2", "10.88.0.3", "10.88.7.1", "10.88.7.2"]);
+  expect(second).toEqual(["10.88.0.4", "10.88.0.5", "10.88.0.6", "10.88.7.3", "10.88.7.4"]);
+  await rigs[0]?.provider[Symbol.asyncDispose]();
+  const next = new MockRig(clock, { podCIDR: "10.88.0.0/29" }, { used });
+  await next.create(podOf());
+  expect(next.last.podIP).toBe("10.88.0.1");
+});
+
+test("a numbered node uses the whole range when its own /24 is full", async () => {
+  const rig = new MockRig(new VirtualClock(), { podCIDR: "10.0.0.0/23" }, { nodeName: "sim-1" });
+  const ips = new Set<string | undefined>();
+  for (let number = 0; number < 510; number++) {
+    await rig.create(podOf({ name: `pod-${number}` }));
+    ips.add(rig.last.podIP);
+  }
+
+  expect([...ips].slice(0, 256).filter((ip) => !ip?.startsWith("10.0.1."))).toEqual(["10.0.0.1", "10.0.0.2"]);
+  expect(ips.size).toBe(510);
+  await expect(rig.create(podOf({ name: "one-too-many" }))).rejects.toThrow("all 510 pod addresses");
+});
+
+test("an address that two pods have is free when both have ended", async () => {
+  const used = new UsedAddresses();
+  const clock = new VirtualClock();
+  const config = { podCIDR: "10.0.0.0/30" };
+  const [first, second] = [new MockRig(clock, config, { used }), new MockRig(clock, config, { used })];
+  const pod = podOf();
+  await first.create(pod);
+  const ref = await second.create({ ...pod, status: structuredClone(first.last) as NonNullable<Pod["status"]> });
+  await first.create(podOf({ name: "b" }));
+
+  await first.provider.deletePod(ref, { gracePeriodSeconds: 0 });
+  await expect(first.create(podOf({ name: "c" }))).rejects.toThrow("are in use");
+  await second.provider.deletePod(ref, { gracePeriodSeconds: 0 });
+  await first.create(podOf({ name: "c" }));
+  expect(first.last.podIP).toBe("10.0.0.1");
 });
 
 test("a pod on the host's network has the node's address", async () => {

@@ -20,6 +20,7 @@ import {
 import { NotFoundError, TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { nodeConfigOf, type MockConfig, type ResolvedMockNodeConfig } from "./config.ts";
+import { apiTime } from "./container/api-time.ts";
 import type { Instant } from "./container/container-state.ts";
 import { readContainerLogs } from "./container/container-logs.ts";
 import { containerSpecsOf, payloadVolumesOf } from "./container/container-spec.ts";
@@ -28,6 +29,7 @@ import type { MockHost } from "./mock-host.ts";
 import { changed, type MockPod } from "./pod/mock-pod.ts";
 import { attach, exec, forward, logSourceOf } from "./pod/pod-access.ts";
 import { PodAddresses } from "./pod/pod-addresses.ts";
+import { UsedAddresses } from "./pod/used-addresses.ts";
 import { adoptedPodModel, hasEnded, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod/pod-model.ts";
 import { toPodStatus } from "./pod/pod-status.ts";
 import { annotationDomain, scriptOf, type PodScript } from "./script/script.ts";
@@ -48,11 +50,17 @@ export class MockProvider implements Provider, AsyncDisposable {
   #now: Instant = { ms: -1, time: "" };
   #second = -1;
 
-  constructor(host: MockHost, config: MockConfig) {
+  /** @param usedAddresses - addresses of the pods of all nodes in this process. Default: the node's own pods only */
+  constructor(host: MockHost, config: MockConfig, usedAddresses: UsedAddresses = new UsedAddresses()) {
     this.#host = host;
     this.#config = config;
     this.#node = nodeConfigOf(config, host.nodeName);
-    this.#addresses = new PodAddresses(this.#node.podCIDR);
+    this.#addresses = new PodAddresses({
+      range: this.#node.podCIDR,
+      nodeName: host.nodeName,
+      used: usedAddresses,
+      listPods: () => host.listPods?.() ?? [],
+    });
     this.#meter = new LoadMeter(host.nodeName, this.#instant());
   }
 
@@ -70,18 +78,18 @@ export class MockProvider implements Provider, AsyncDisposable {
     for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]) {
       if (readsReferences(container)) await resolved.environment(container.name, signal);
     }
-    const ownIP = pod.spec?.hostNetwork ? undefined : this.#addresses.take();
-    this.#add(pod, newPodModel(pod, script, this.#instant()), { ownIP, givesIPBack: true });
+    const ownIP = pod.spec?.hostNetwork ? undefined : this.#addresses.take(ref.uid);
+    this.#add(pod, newPodModel(pod, script, this.#instant()), ownIP);
   }
 
-  #add(pod: DeepReadonly<Pod>, model: PodModel, address: Pick<MockPod, "ownIP" | "givesIPBack">): void {
+  #add(pod: DeepReadonly<Pod>, model: PodModel, ownIP: string | undefined): void {
     const ref = podRef(pod);
     const now = this.#instant();
     const entry: MockPod = {
       ref,
-      createdAt: pod.status?.startTime ?? now.time,
+      createdAt: apiTime(pod.status?.startTime) ?? now.time,
       createdMs: now.ms,
-      ...address,
+      ownIP,
       containerSpecs: containerSpecsOf(pod),
       payloadVolumes: payloadVolumesOf(pod),
       model,
@@ -95,12 +103,10 @@ export class MockProvider implements Provider, AsyncDisposable {
     this.#arm(entry, now);
   }
 
-  /** The address of a pod that goes on. It keeps it even if a new pod got it meanwhile, because a pod's address never changes. */
-  #adoptedIP({ spec, status }: DeepReadonly<Pod>): Pick<MockPod, "ownIP" | "givesIPBack"> {
-    if (spec?.hostNetwork) return { ownIP: undefined, givesIPBack: false };
-    const address = status?.podIP ?? "";
-    if (address === "") return { ownIP: this.#addresses.take(), givesIPBack: true };
-    return { ownIP: address, givesIPBack: this.#addresses.claim(address) };
+  /** The address of a pod that goes on. It keeps it even if another pod has it, because a pod's address never changes. */
+  #adoptedIP({ metadata, spec, status }: DeepReadonly<Pod>): string | undefined {
+    if (spec?.hostNetwork) return undefined;
+    return this.#addresses.keep(metadata?.uid ?? "", status?.podIP);
   }
 
   async updatePod(pod: DeepReadonly<Pod>): Promise<void> {
@@ -168,7 +174,11 @@ export class MockProvider implements Provider, AsyncDisposable {
 
   /** Removes all pods and their timers. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { timer } of this.#pods.values()) timer?.[Symbol.dispose]();
+    for (const { timer, ownIP } of this.#pods.values()) {
+      timer?.[Symbol.dispose]();
+      if (ownIP !== undefined) this.#addresses.giveBack(ownIP);
+    }
+    this.#addresses[Symbol.dispose]();
     this.#pods.clear();
   }
 
@@ -194,7 +204,7 @@ export class MockProvider implements Provider, AsyncDisposable {
 
   #forget(entry: MockPod): void {
     this.#pods.delete(entry.ref.uid);
-    if (entry.ownIP !== undefined && entry.givesIPBack) this.#addresses.giveBack(entry.ownIP);
+    if (entry.ownIP !== undefined) this.#addresses.giveBack(entry.ownIP);
   }
 
   /** Sets the timer for the next change of the pod's script. */

@@ -2,6 +2,7 @@ import { volumeSources, type Capabilities, type ProviderDefinition } from "@virt
 import { mockConfigSchema, type MockConfig } from "./config.ts";
 import { MockProvider } from "./mock-provider.ts";
 import { planMockPod } from "./plan-pod.ts";
+import { UsedAddresses } from "./pod/used-addresses.ts";
 import { reasons } from "./reasons.ts";
 
 /** All fields of a pod are accepted, since no container runs. */
@@ -25,6 +26,9 @@ const capabilities: Capabilities = {
   resize: true,
 };
 
+/** Addresses of the pods of all nodes whose providers the definition creates: nodes of one process do not give out an address twice. */
+const usedAddresses = new UsedAddresses();
+
 /** The mock provider for the program and {@link "@virtual-kubelet/core"!VirtualNode}. */
 export const provider: ProviderDefinition<MockConfig> = {
   name: "mock",
@@ -32,6 +36,6 @@ export const provider: ProviderDefinition<MockConfig> = {
   reasons,
   configSchema: mockConfigSchema,
   policy: ({ policy }) => policy,
-  create: (host, config) => new MockProvider(host, config),
+  create: (host, config) => new MockProvider(host, config, usedAddresses),
   plan: planMockPod,
 };

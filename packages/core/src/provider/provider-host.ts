@@ -56,6 +56,14 @@ export interface ProviderHost {
    */
   findPod(pod: PodRef): DeepReadonly<Pod> | undefined;
   /**
+   * Returns the pods that are bound to the node, in no order, each as {@link findPod} does. From the first `createPod` on, it is complete: it
+   * includes pods of an earlier process that have not been passed to this provider yet. Useful to keep clear of what those pods have, such as
+   * their addresses. It looks at every pod, so it is not for each call.
+   *
+   * Absent in a host that knows no pods but those that it passes.
+   */
+  listPods?(): readonly DeepReadonly<Pod>[];
+  /**
    * Records an event on a pod for people to read: pulled, created, started, unhealthy. Returns at once and never
    * throws. Events have a kubelet's budget; events beyond it are dropped and counted. Events of one reason with different messages are
    * combined after ten, and a pod with many events has at most one in five minutes. The message must not hold secrets.

@@ -71,3 +71,13 @@ test("a provider finds the node's own pods by UID, as it gets them, and no other
 
   expect([findPod(ref), findPod({ ...ref, uid: "other" })]).toEqual([given, undefined]);
 });
+
+test("a provider lists the node's pods as it gets them, also those that it has not been given yet", () => {
+  const options = {
+    store: { list: () => [pod, { metadata: { ...ref, uid: "u2" } }].values() },
+    given: ({ metadata }: Pod) => ({ metadata }),
+  };
+  const { listPods } = podAccess(options as unknown as PodAccessOptions);
+
+  expect(listPods()).toEqual([{ metadata: ref }, { metadata: { ...ref, uid: "u2" } }]);
+});

@@ -38,6 +38,7 @@ export function podAccess({
     | "resolvePod"
     | "onConfigChanged"
     | "findPod"
+    | "listPods"
     | "recordEvent"
     | "recordNodeEvent"
   >
@@ -69,6 +70,7 @@ export function podAccess({
       const pod = store.get(uid);
       return pod && given(pod);
     },
+    listPods: () => Array.from(store.list(), given),
     recordEvent({ namespace, name, uid }, { type, reason, message, container }) {
       const fieldPath = container === undefined ? undefined : containerFieldPath(store.get(uid), container);
       recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid, fieldPath }, type, reason, message);

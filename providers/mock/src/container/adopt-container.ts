@@ -1,20 +1,22 @@
 import type { ContainerState as ApiState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/core";
+import { apiTime } from "./api-time.ts";
 import type { BackOff, Container, FinishedRun, Instant } from "./container-state.ts";
 import { firstBackOffMs, maxBackOffMs } from "./container-step.ts";
 
 /**
  * A container that has not started, with the state that its status at the API server shows. A status is all that remains of a mock container
- * when the program ends, so a container that waited for its first start begins with that again.
+ * when the program ends, so a container that waited for its first start begins with that again. Malformed times and counts are treated as absent.
  *
  * @param wallMs - the wall-clock time of `now`, in milliseconds since the epoch
  */
 export function adoptContainer(container: Container, status: DeepReadonly<ContainerStatus>, now: Instant, wallMs: number): Container {
-  const { restartCount, state, lastState } = status;
-  const monotonic = (time: string | undefined): number => now.ms - (wallMs - Date.parse(time ?? now.time));
-  const lastRun = lastState?.terminated && runOf(lastState.terminated);
-  if (state?.terminated) return { ...container, restartCount, lastRun, state: { kind: "exited", run: runOf(state.terminated) } };
+  const { state, lastState } = status;
+  const restartCount = status.restartCount > 0 ? Math.floor(status.restartCount) : 0;
+  const monotonic = (time: string): number => now.ms - (wallMs - Date.parse(time));
+  const lastRun = lastState?.terminated && runOf(lastState.terminated, now);
+  if (state?.terminated) return { ...container, restartCount, lastRun, state: { kind: "exited", run: runOf(state.terminated, now) } };
   if (state?.running) {
-    const { startedAt = now.time } = state.running;
+    const startedAt = apiTime(state.running.startedAt) ?? now.time;
     const startedMs = monotonic(startedAt);
     const backOff = backOffAfter(restartCount, startedMs);
     return {
@@ -49,13 +51,12 @@ function backOffAfter(restartCount: number, setMs: number): BackOff | undefined 
   return restartCount === 0 ? undefined : { delayMs: Math.min(firstBackOffMs * 2 ** (restartCount - 1), maxBackOffMs), setMs };
 }
 
-function runOf({
-  startedAt = "",
-  finishedAt = "",
-  exitCode,
-  reason = "",
-  message,
-}: DeepReadonly<NonNullable<ApiState["terminated"]>>): FinishedRun {
-  const ranMs = Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) || 0;
-  return { startedAt, finishedAt, ranMs, exitCode, reason, message };
+/** The run that a status shows. Default of its end: its start, or now; of its start: its end. */
+function runOf(
+  { startedAt, finishedAt, exitCode, reason = "", message }: DeepReadonly<NonNullable<ApiState["terminated"]>>,
+  now: Instant,
+): FinishedRun {
+  const end = apiTime(finishedAt) ?? apiTime(startedAt) ?? now.time;
+  const start = apiTime(startedAt) ?? end;
+  return { startedAt: start, finishedAt: end, ranMs: Math.max(0, Date.parse(end) - Date.parse(start)), exitCode, reason, message };
 }

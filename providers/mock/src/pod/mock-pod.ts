@@ -10,8 +10,6 @@ export interface MockPod {
   readonly createdMs: number;
   /** Address of this pod; `undefined` for a pod on the host's network, which has the node's. */
   readonly ownIP: string | undefined;
-  /** Whether {@link ownIP} is free for other pods when this one has ended; not for an adopted address that another pod has, too. */
-  readonly givesIPBack: boolean;
   readonly containerSpecs: ReadonlyMap<string, ContainerSpec>;
   readonly payloadVolumes: readonly string[];
   model: PodModel;

@@ -1,24 +1,48 @@
+import { isTerminalPhase, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
 import { QuotaExceededError } from "@virtual-kubelet/errdefs";
+import type { UsedAddresses } from "./used-addresses.ts";
 
-const rangePattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/;
+const addressPattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
+
+/** Number of addresses in a /24, the part of the range that a numbered node uses first. */
+const partSize = 256;
+
+export interface PodAddressesOptions {
+  /** CIDR such as `10.88.0.0/13`. */
+  readonly range: string;
+  /** A node whose name ends with a number uses the /24 of that number first, as the nodes of other processes use those of theirs. */
+  readonly nodeName: string;
+  /** Shared by the nodes of a process. */
+  readonly used: UsedAddresses;
+  /** Lists the node's pods, also those that have not been passed to the provider yet. */
+  readonly listPods: () => readonly DeepReadonly<Pod>[];
+}
+
+/** Addresses from `first` on, in the order in which they are tried. */
+interface Span {
+  readonly first: number;
+  readonly count: number;
+  /** Offset of the address that is tried next. */
+  next: number;
+}
 
 /**
- * Allocates addresses of an IPv4 range. A released address is the last to be reused, so that clients do not find a new pod at an old
- * address. The first and last addresses of the range, which are the network and broadcast addresses, are never used.
+ * Allocates IPv4 addresses to the pods of a node. A released address is the last to be reused, so that clients do not find a new pod at an
+ * old address. The first and last addresses of the range, which are the network and broadcast addresses, are never used.
  */
-export class PodAddresses {
-  readonly #first: number;
-  readonly #count: number;
-  readonly #range: string;
-  readonly #used = new Set<number>();
-  #next = 0;
+export class PodAddresses implements Disposable {
+  readonly #options: PodAddressesOptions;
+  readonly #range: Span;
+  /** The part of the range that the node uses first. */
+  readonly #own: Span;
+  /** Addresses of running pods that have not been passed to the provider yet, by UID. `undefined` until the first pod is passed. */
+  #reserved: Map<string, number> | undefined;
 
-  /** @param range - CIDR such as `10.88.0.0/16` */
-  constructor(range: string) {
-    const { base, bits } = parseRange(range) ?? { base: 0, bits: 32 };
-    this.#range = range;
-    this.#first = base + 1;
-    this.#count = 2 ** (32 - bits) - 2;
+  constructor(options: PodAddressesOptions) {
+    const { base, bits } = parseRange(options.range) ?? { base: 0, bits: 32 };
+    this.#options = options;
+    this.#range = { first: base + 1, count: 2 ** (32 - bits) - 2, next: 0 };
+    this.#own = ownPart(this.#range, options.nodeName);
   }
 
   /** Whether the text is a supported IPv4 range. */
@@ -26,49 +50,117 @@ export class PodAddresses {
     return parseRange(text) !== undefined;
   }
 
-  /** @throws QuotaExceededError when every address is in use */
-  take(): string {
-    if (this.#used.size >= this.#count)
-      throw new QuotaExceededError(`all ${this.#count} pod addresses of ${this.#range} are in use: set a larger podCIDR`);
-    while (this.#used.has(this.#next)) this.#next = (this.#next + 1) % this.#count;
-    const offset = this.#next;
-    this.#used.add(offset);
-    this.#next = (offset + 1) % this.#count;
-    return format(this.#first + offset);
-  }
-
   /**
-   * Marks an address as used, such as that of a pod that outlived the program.
+   * Allocates an address to a new pod.
    *
-   * @returns `false` if it is in use already, or not in the range
+   * @throws QuotaExceededError when every address is in use
    */
-  claim(address: string): boolean {
-    const offset = parseAddress(address) - this.#first;
-    if (!(offset >= 0 && offset < this.#count) || this.#used.has(offset)) return false;
-    this.#used.add(offset);
-    return true;
+  take(uid: string): string {
+    const reserved = this.#reserve();
+    const { used, range } = this.#options;
+    this.#unreserve(reserved, uid);
+    let address = this.#findFree();
+    if (address === undefined) {
+      this.#unreserveEnded(reserved);
+      address = this.#findFree();
+    }
+    if (address === undefined)
+      throw new QuotaExceededError(`all ${this.#range.count} pod addresses of ${range} are in use: set a larger podCIDR`);
+    used.claim(address);
+    return format(address);
   }
 
-  /** Releases an address that {@link take} returned. */
-  giveBack(address: string): void {
-    this.#used.delete(parseAddress(address) - this.#first);
+  /** Marks the address of a pod that outlived the program as used, and returns it. Default: a new address, as of {@link take}. */
+  keep(uid: string, text: string | undefined): string {
+    if (text === undefined || text === "") return this.take(uid);
+    const reserved = this.#reserve();
+    const address = parseAddress(text);
+    if (address !== undefined) this.#options.used.claim(address);
+    this.#unreserve(reserved, uid);
+    return text;
   }
+
+  /** Releases an address that {@link take} or {@link keep} returned. */
+  giveBack(text: string): void {
+    const address = parseAddress(text);
+    if (address !== undefined) this.#options.used.release(address);
+  }
+
+  /** Releases the addresses that wait for their pods. */
+  [Symbol.dispose](): void {
+    for (const address of this.#reserved?.values() ?? []) this.#options.used.release(address);
+    this.#reserved = new Map();
+  }
+
+  /** Reserves the addresses of the node's running pods, because they are passed to the provider one after another, among new ones. */
+  #reserve(): Map<string, number> {
+    if (this.#reserved) return this.#reserved;
+    this.#reserved = addressesOf(this.#options.listPods());
+    for (const address of this.#reserved.values()) this.#options.used.claim(address);
+    return this.#reserved;
+  }
+
+  #unreserve(reserved: Map<string, number>, uid: string): void {
+    const address = reserved.get(uid);
+    if (address === undefined) return;
+    reserved.delete(uid);
+    this.#options.used.release(address);
+  }
+
+  /** Releases the addresses of pods that ended, or were deleted, before they were passed to the provider. */
+  #unreserveEnded(reserved: Map<string, number>): void {
+    const running = addressesOf(this.#options.listPods());
+    for (const uid of reserved.keys()) if (!running.has(uid)) this.#unreserve(reserved, uid);
+  }
+
+  #findFree(): number | undefined {
+    const { used } = this.#options;
+    return nextFree(this.#own, used) ?? (this.#own === this.#range ? undefined : nextFree(this.#range, used));
+  }
+}
+
+function nextFree(span: Span, used: UsedAddresses): number | undefined {
+  for (let tried = 0; tried < span.count; tried++) {
+    const address = span.first + span.next;
+    span.next = (span.next + 1) % span.count;
+    if (!used.has(address)) return address;
+  }
+  return undefined;
+}
+
+/** The /24 of the number at the end of the node's name; the whole range if there is no such number, or the range is not larger. */
+function ownPart(range: Span, nodeName: string): Span {
+  const parts = (range.count + 2) / partSize;
+  const number = /\d+$/.exec(nodeName)?.[0];
+  if (number === undefined || parts < 2) return range;
+  return { first: range.first + (Number(number) % parts) * partSize, count: partSize - 2, next: 0 };
+}
+
+/** Addresses of the pods that run, by UID. */
+function addressesOf(pods: readonly DeepReadonly<Pod>[]): Map<string, number> {
+  const addresses = new Map<string, number>();
+  for (const { metadata, spec, status } of pods) {
+    // A pod that is being deleted is not passed to the provider any more.
+    if (metadata?.deletionTimestamp || spec?.hostNetwork || isTerminalPhase(status?.phase)) continue;
+    const address = parseAddress(status?.podIP ?? "");
+    if (address !== undefined) addresses.set(metadata?.uid ?? "", address);
+  }
+  return addresses;
 }
 
 function parseRange(text: string): { base: number; bits: number } | undefined {
-  const match = rangePattern.exec(text);
-  const bytes = match?.slice(1, 5).map(Number) ?? [];
-  const bits = Number(match?.[5]);
-  if (!match || bytes.some((byte) => byte > 255) || bits < 8 || bits > 30) return undefined;
+  const [start = "", length = "", ...rest] = text.split("/");
+  const address = parseAddress(start);
+  const bits = Number(length);
+  if (address === undefined || rest.length > 0 || !/^\d{1,2}$/.test(length) || bits < 8 || bits > 30) return undefined;
   const size = 2 ** (32 - bits);
-  return { base: Math.floor(toNumber(bytes) / size) * size, bits };
+  return { base: Math.floor(address / size) * size, bits };
 }
 
-function parseAddress(text: string): number {
-  return toNumber(text.split(".").map(Number));
-}
-
-function toNumber(bytes: readonly number[]): number {
+/** Number of an IPv4 address; `undefined` for any other text. */
+function parseAddress(text: string): number | undefined {
+  const bytes = addressPattern.exec(text)?.slice(1).map(Number);
+  if (!bytes || bytes.some((byte) => byte > 255)) return undefined;
   return bytes.reduce((number, byte) => number * 256 + byte, 0);
 }
 

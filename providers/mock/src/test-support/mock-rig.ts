@@ -2,6 +2,7 @@ import { Readable, Writable } from "node:stream";
 import type { AttachIO, Clock, Container, Pod, PodRef, PodUpdate, ProviderPodStatus, ResolvedPod } from "@virtual-kubelet/core";
 import { mockConfigSchema } from "../config.ts";
 import { MockProvider } from "../mock-provider.ts";
+import type { UsedAddresses } from "../pod/used-addresses.ts";
 
 /** What a test's pod differs in from one plain running container named `main`. */
 export interface PodShape {
@@ -53,21 +54,31 @@ export interface Referred {
   volumes?: Record<string, Record<string, string>>;
 }
 
+/** What a rig's node differs in from one named `vk` without other nodes in its process. */
+export interface NodeShape {
+  readonly nodeName?: string;
+  /** Shared with other nodes. */
+  readonly used?: UsedAddresses;
+}
+
 /** A mock provider on a clock that obeys, with every report it makes. */
 export class MockRig<TestClock extends Clock> {
   readonly clock: TestClock;
   readonly updates: PodUpdate[] = [];
   readonly environments: string[] = [];
   readonly referred: Referred = {};
+  /** The node's pods at the API server, for a provider that asks for them. */
+  listed: readonly Pod[] = [];
   readonly provider: MockProvider;
   readonly signal: AbortSignal = new AbortController().signal;
 
-  constructor(clock: TestClock, config: unknown = {}) {
+  constructor(clock: TestClock, config: unknown = {}, { nodeName = "vk", used }: NodeShape = {}) {
     this.clock = clock;
     const parsed = mockConfigSchema.safeParse(config);
     if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join());
-    const host = { nodeName: "vk", clusterId: "c", nodeAddress: "192.0.2.1", clock, resolvePod: () => this.#resolved };
-    this.provider = new MockProvider(host, parsed.data);
+    const access = { resolvePod: () => this.#resolved, listPods: () => this.listed };
+    const host = { nodeName, clusterId: "c", nodeAddress: "192.0.2.1", clock, ...access };
+    this.provider = new MockProvider(host, parsed.data, used);
     this.provider.notifyPods((update) => this.updates.push(update));
   }
 
