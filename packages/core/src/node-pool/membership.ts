@@ -1,5 +1,5 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { ConflictError, InvalidInputError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   noMetrics,
   resources,
@@ -7,9 +7,12 @@ import {
   type KubeClient,
   type Lease,
   type Logger,
+  type Metrics,
   type ServerHistory,
 } from "@virtual-kubelet/kube-client";
-import { createHash } from "node:crypto";
+import { isLabelValue } from "@virtual-kubelet/kubernetes";
+import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { groupLabel, leaseNamespace, NodeHeldError } from "../node/instance.ts";
 import { LeaseController } from "../node/lease-controller.ts";
 import type { LeaseWatch, SeenLease } from "./lease-watch.ts";
@@ -22,6 +25,9 @@ const memberRole = "member";
 /** Annotation of a member's Lease: the identity of the instance. */
 const memberAnnotation = "virtual-kubelet.io/member";
 
+/** Annotation of a member's Lease: what {@link nodeListHash} returns for its nodes. */
+const nodesAnnotation = "virtual-kubelet.io/group-nodes";
+
 /** Number of Lease durations without renewal after which the Lease of a dead member is deleted. */
 const removedAfter = 60;
 
@@ -33,6 +39,8 @@ export interface MembershipOptions {
   readonly watch: LeaseWatch;
   readonly group: string;
   readonly identity: string;
+  /** Names of the nodes that this instance can run. */
+  readonly nodeNames: readonly string[];
   /** Is told the versions of the member's Lease. */
   readonly history: ServerHistory;
   /** In seconds; the Lease is renewed every quarter of it. */
@@ -40,6 +48,7 @@ export interface MembershipOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 /** The membership of this instance in a group, by a Lease of its own, and the other live members. */
@@ -47,19 +56,28 @@ export class Membership {
   readonly #options: MembershipOptions;
   readonly #lease: LeaseController;
   readonly #name: string;
+  readonly #nodes: string;
   #isMember = false;
+  /** Sorted identities of members that have other nodes than this instance, as they were last reported. */
+  #differing: readonly string[] = [];
 
+  /** @throws InvalidInputError if the group's name cannot be a label's value */
   constructor(options: MembershipOptions) {
     const { client, group, identity, history, durationSeconds, clock, random, logger } = options;
+    if (group === "" || !isLabelValue(group)) throw new InvalidInputError(invalidGroup(group));
     this.#options = options;
     this.#name = memberLeaseName(group, identity);
+    this.#nodes = nodeListHash(options.nodeNames);
     this.#lease = new LeaseController({
       client,
       // Because of the group, a second copy does not take the Lease as a restart of the first one does with a node.
       instance: { nodeName: this.#name, identity, startId: random.uuid(), group },
       standby: false,
       history,
-      marks: { labels: { [groupLabel]: group, [memberLabel]: memberRole }, annotations: { [memberAnnotation]: identity } },
+      marks: {
+        labels: { [groupLabel]: group, [memberLabel]: memberRole },
+        annotations: { [memberAnnotation]: identity, [nodesAnnotation]: this.#nodes },
+      },
       durationSeconds,
       clock,
       random,
@@ -92,6 +110,27 @@ export class Membership {
       if (member !== undefined && this.#silentFor(seen) < 1) live.add(member);
     }
     return [...live].sort();
+  }
+
+  /** Tells the log and the metrics, once for each change, which live members have other nodes than this instance. */
+  reportOtherNodes(): void {
+    const { group, logger, metrics, watch } = this.#options;
+    const differing: string[] = [];
+    for (const [, seen] of watch.list()) {
+      const member = memberOf(seen);
+      const nodes = seen.lease?.metadata?.annotations?.[nodesAnnotation];
+      if (member !== undefined && nodes !== undefined && nodes !== this.#nodes && this.#silentFor(seen) < 1) differing.push(member);
+    }
+    differing.sort();
+    if (isDeepStrictEqual(differing, this.#differing)) return;
+    this.#differing = differing;
+    metrics.gauge("vk_group_members_with_other_nodes", differing.length);
+    if (differing.length === 0) return logger.info({}, "all members of the group have the same nodes again");
+    logger.warn(
+      { members: differing },
+      "members of the group have other nodes than this instance, so that nodes can be without an instance for minutes; " +
+        `set the same \`nodes\` in each instance of group ${JSON.stringify(group)}`,
+    );
   }
 
   /**
@@ -176,7 +215,19 @@ export class Membership {
 
 /** Name of a member's Lease. It is a hash, because identities can be any text. */
 export function memberLeaseName(group: string, identity: string): string {
-  return `virtual-kubelet-member-${createHash("sha256").update(`${group}\0${identity}`).digest("hex").slice(0, 32)}`;
+  return `virtual-kubelet-member-${hash("sha256", `${group}\0${identity}`).slice(0, 32)}`;
+}
+
+function invalidGroup(group: string): string {
+  return (
+    `group: ${JSON.stringify(group)}: expected a label's value: 1 to 63 letters, digits, '-', '_' and '.', beginning and ending with a letter ` +
+    `or digit; the leases of the group have its name as a label, so give it another one, such as "sim"`
+  );
+}
+
+/** Text that differs for another set of nodes, whatever their order. */
+function nodeListHash(names: readonly string[]): string {
+  return hash("sha256", names.toSorted().join("\0")).slice(0, 32);
 }
 
 /** Identity on a member's Lease; `undefined` for another Lease, and for one that was deleted. */

@@ -11,8 +11,15 @@ import { ownerOf } from "./assignment.ts";
 import { memberLeaseName } from "./membership.ts";
 import { NodePool } from "./node-pool.ts";
 
-const nodeNames = ["n-0", "n-1", "n-2", "n-3", "n-4", "n-5"];
+/** Each of the instances `a`, `b` and `c` has some of them. */
+const nodeNames = Array.from({ length: 6 }, (_, number) => `sim-${number}`);
 const leaseMs = 40_000;
+
+/** What the instances of a group have in common. */
+interface GroupOptions {
+  readonly name: string;
+  readonly nodes: readonly string[];
+}
 
 /** An instance of the program, on a connection that the test can cut. */
 class Instance {
@@ -22,21 +29,30 @@ class Instance {
   readonly served = new Set<string>();
   /** Fields of its log records about errors. */
   readonly errors: Readonly<Record<string, unknown>>[] = [];
+  /** Its warnings about other instances' nodes. */
+  readonly warnings: [message: string, fields: unknown][] = [];
+  readonly gauges = new Map<string, number>();
   outcome: unknown = "running";
   /** Whether its requests fail, in both directions. */
   isCut = false;
   readonly #abort = new AbortController();
 
-  constructor(group: Group, identity: string, name: string) {
+  constructor(group: Group, identity: string, { name, nodes }: GroupOptions) {
     this.identity = identity;
     const client = this.#connection(group.client);
-    const logger: Logger = { ...silentLogger, error: (fields) => void this.errors.push(fields), child: () => logger };
+    const logger: Logger = {
+      ...silentLogger,
+      error: (fields) => void this.errors.push(fields),
+      warn: (fields, message) => void (message.includes("other nodes") && this.warnings.push([message, fields])),
+      child: () => logger,
+    };
     const common = { client, clock: group.clock, random: group.random, logger };
     this.pool = new NodePool({
       ...common,
       group: name,
       identity,
-      nodeNames,
+      nodeNames: nodes,
+      metrics: { count() {}, gauge: (metric, value) => void this.gauges.set(metric, value), observe() {} },
       newNode: (name, shared) =>
         new VirtualNode({
           ...common,
@@ -46,7 +62,7 @@ class Instance {
             capabilities: {},
             configSchema: { safeParse: (data) => ({ success: true, data }) },
             create: (owner) => {
-              group.create(owner.nodeName);
+              group.create(owner.nodeName, identity);
               return new ScriptedProvider(owner);
             },
           },
@@ -118,8 +134,8 @@ class Group {
   readonly holders = new Map<string, string[]>();
   /** Takeovers of a Lease that its holder had renewed so recently that it still held the node. */
   readonly stolen: string[] = [];
-  /** Called before the provider of a node is created, which fails if it throws. */
-  create: (nodeName: string) => void = () => {};
+  /** Called before an instance creates the provider of a node, which fails if it throws. */
+  create: (nodeName: string, identity: string) => void = () => {};
   readonly #renewed = new Map<string, { holder: string; atMs: number; durationMs: number }>();
 
   constructor() {
@@ -145,8 +161,8 @@ class Group {
     this.#renewed.set(name, { holder, atMs, durationMs: (spec?.leaseDurationSeconds ?? 0) * 1000 });
   }
 
-  start(identity: string, name = "sim"): Instance {
-    const instance = new Instance(this, identity, name);
+  start(identity: string, { name = "sim", nodes = nodeNames }: Partial<GroupOptions> = {}): Instance {
+    const instance = new Instance(this, identity, { name, nodes });
     this.instances.push(instance);
     return instance;
   }
@@ -181,6 +197,7 @@ async function sharing(...identities: string[]): Promise<Group> {
   const group = new Group();
   for (const identity of identities) group.start(identity);
   await group.until(identities, 20_000);
+  for (const { nodes } of group.instances) expect(nodes).not.toEqual([]);
   return group;
 }
 
@@ -326,8 +343,8 @@ describe("instances that share nodes", () => {
   test("leave a node to a holder outside the group, and take it when that is gone", async () => {
     const group = new Group();
     const foreign = (second: number): Lease => ({
-      metadata: { name: "n-0", namespace: leaseNamespace, annotations: { [instanceAnnotation]: "other" } },
-      spec: { holderIdentity: "n-0", leaseDurationSeconds: 40, renewTime: `2026-01-01T00:00:${String(second).padStart(2, "0")}.000000Z` },
+      metadata: { name: "sim-0", namespace: leaseNamespace, annotations: { [instanceAnnotation]: "other" } },
+      spec: { holderIdentity: "sim-0", leaseDurationSeconds: 40, renewTime: `2026-01-01T00:00:${String(second).padStart(2, "0")}.000000Z` },
     });
     group.client.put(resources.leases, foreign(0));
     const instance = group.start("a");
@@ -346,6 +363,46 @@ describe("instances that share nodes", () => {
   });
 });
 
+describe("instances with different lists of nodes", () => {
+  const metric = "vk_group_members_with_other_nodes";
+
+  test("say so, once for each change, in the log and as a metric", async () => {
+    const group = new Group();
+    group.start("a");
+    group.start("b", { nodes: [...nodeNames].reverse() });
+    const c = group.start("c", { nodes: nodeNames.slice(1) });
+    await group.settle(60_000);
+
+    const [a, b] = group.instances;
+    expect(a?.warnings).toEqual([
+      [expect.stringMatching(/^members .* other nodes .* `nodes` in each instance of group "sim"$/), { members: ["c"] }],
+    ]);
+    expect([b?.warnings[0]?.[1], c.warnings[0]?.[1]]).toEqual([{ members: ["c"] }, { members: ["a", "b"] }]);
+    expect(group.instances.map(({ gauges }) => gauges.get(metric))).toEqual([1, 1, 2]);
+
+    c.stop();
+    await group.settle(60_000);
+    expect([a?.warnings.length, a?.gauges.get(metric)]).toEqual([1, 0]);
+  });
+
+  test("run a node that its owner does not have within four durations of a lease, one of them, and keep it there", async () => {
+    const group = new Group();
+    const [absent = ""] = group.share("c", ["a", "b", "c"]);
+    for (const identity of ["a", "b"]) group.start(identity);
+    group.start("c", { nodes: nodeNames.filter((name) => name !== absent) });
+    await group.settle(leaseMs);
+    const having = (): string[] => group.instances.filter(({ nodes }) => nodes.includes(absent)).map(({ identity }) => identity);
+    expect(having()).toEqual([]);
+
+    await group.settle(3 * leaseMs);
+    const [heir = "", ...others] = having();
+    expect([heir, others]).toEqual([ownerOf(absent, ["a", "b"]), []]);
+    await group.settle(10 * leaseMs);
+    expect([having(), group.stolen, group.holders.get(absent)?.length]).toEqual([[heir], [], 1]);
+    expect(group.instances.find(({ identity }) => identity === heir)?.pool.health).toEqual({ ready: true, standingBy: false });
+  });
+});
+
 test("a second program with the identity of a member fails with an error that says so, and the first one goes on", async () => {
   const group = await sharing("a");
   const second = group.start("a");
@@ -358,7 +415,7 @@ test("a second program with the identity of a member fails with an error that sa
 
 test("two groups leave each other's nodes alone, also where an instance of each has the same identity, as two programs on one host", async () => {
   const group = await sharing("a");
-  const other = group.start("a", "other");
+  const other = group.start("a", { name: "other" });
   await group.settle(300_000);
 
   expect([...group.holders.values()].map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
@@ -477,6 +534,18 @@ class Pool {
   }
 }
 
+test.for(["", "my group", "-sim", "s".repeat(64)])("a group cannot be called %j, and nothing happens before that is said", (group) => {
+  const clock = new VirtualClock();
+  const client = new FakeKubeClient(clock);
+  const newNode = (): never => expect.fail("no node is created");
+
+  expect(() => new NodePool({ client, group, identity: "a", nodeNames, newNode, clock })).toThrow(
+    `group: ${JSON.stringify(group)}: expected a label's value: 1 to 63 letters, digits,`,
+  );
+  expect(client.calls).toEqual([]);
+  expect(clock.pending).toBe(0);
+});
+
 const hundred = Array.from({ length: 100 }, (_, number) => `n-${number}`);
 
 test("a thousand nodes take their leases a few at a time", async () => {
@@ -500,7 +569,7 @@ test("nodes that do not take their leases keep the others from it for 10 s", asy
 describe("a node that fails", () => {
   test("at the start of an instance that is alone ends all nodes and the run", async () => {
     const rig = new Pool(nodeNames, (name) => {
-      if (name === "n-3") throw new Error("the provider rejects its settings");
+      if (name === "sim-3") throw new Error("the provider rejects its settings");
     });
     await rig.settle(10_000);
 
@@ -539,6 +608,22 @@ describe("a node that fails", () => {
     expect(group.stolen).toEqual([]);
   });
 
+  test("on one instance only is run by another one in the end", async () => {
+    const group = await sharing("a", "b");
+    const [broken = ""] = group.share("b", ["a", "b"]);
+    group.instances.splice(1, 1)[0]!.stop();
+    await group.until(["a"], leaseMs);
+    const again = group.start("b");
+    group.create = (name, identity) => {
+      if (name === broken && identity === "b") throw new Error("no such machine");
+    };
+    await group.settle(5 * leaseMs);
+
+    expect([group.instances[0]?.nodes.includes(broken), again.nodes.includes(broken)]).toEqual([true, false]);
+    expect(again.pool.state.failing).toEqual([]);
+    expect(again.pool.health).toEqual({ ready: false, standingBy: true });
+  });
+
   test("after it was ready is counted and tried again, also if it cannot even be created", async () => {
     await using rig = new Pool(nodeNames);
     await rig.settle(6_000);
@@ -547,11 +632,11 @@ describe("a node that fails", () => {
     expect(rig.pool.health).toEqual({ ready: true, standingBy: false });
 
     rig.isCreatable = false;
-    rig.fail("n-2", new Error("the watch broke"));
+    rig.fail("sim-2", new Error("the watch broke"));
     await rig.settle(60_000);
     expect(rig.pool.health).toEqual({ ready: false, standingBy: false });
     const { failing } = rig.pool.state;
-    expect(failing).toEqual([{ node: "n-2", problem: "no such settings", attempt: expect.any(Number) }]);
+    expect(failing).toEqual([{ node: "sim-2", problem: "no such settings", attempt: expect.any(Number) }]);
     expect(rig.counts.get("vk_node_failures_total")).toBe(failing[0]?.attempt);
     expect(rig.ran).toEqual(nodeNames);
 
@@ -559,6 +644,6 @@ describe("a node that fails", () => {
     await rig.settle(60_000);
     rig.succeed();
     await rig.settle(2_000);
-    expect([rig.ran, rig.pool.health.ready, rig.pool.state.failing]).toEqual([[...nodeNames, "n-2"], true, []]);
+    expect([rig.ran, rig.pool.health.ready, rig.pool.state.failing]).toEqual([[...nodeNames, "sim-2"], true, []]);
   });
 });

@@ -7,10 +7,10 @@ import { defaultLeaseDurationSeconds } from "../node/lease-controller.ts";
 import type { InstanceOptions } from "../virtual-node/options.ts";
 import type { RunOptions } from "../virtual-node/run-options.ts";
 import type { VirtualNode } from "../virtual-node/virtual-node.ts";
-import { assignedNodes, ownerOf } from "./assignment.ts";
 import { FailingNodes, type NodeFailure } from "./failing-nodes.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { Membership } from "./membership.ts";
+import { NodeShare } from "./node-share.ts";
 import { SettledMembers } from "./settled-members.ts";
 
 /**
@@ -40,7 +40,7 @@ export type PoolNode = Pick<VirtualNode, "health" | "run">;
 /** Options of {@link NodePool}. */
 export interface NodePoolOptions<Node extends PoolNode = VirtualNode> {
   readonly client: KubeClient;
-  /** Name of the group, a label's value; the same for all instances. */
+  /** Name of the group, a label's value that is not empty; the same for all instances. */
   readonly group: string;
   /** Name of this instance, different from that of each other instance, and stable across restarts. */
   readonly identity: string;
@@ -123,10 +123,11 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   /** Assigned nodes that do not run. */
   readonly #wanted = new Map<string, Wanted>();
   readonly #failing: FailingNodes;
+  readonly #share: NodeShare;
   /** Nodes whose failure ends the run: those that an instance that is alone at its start begins with, until they are ready. */
   #first: Set<string> | undefined;
-  #assigned: ReadonlySet<string> = new Set();
 
+  /** @throws InvalidInputError if the group's name cannot be a label's value */
   constructor(options: NodePoolOptions<Node>) {
     const { client, group, identity, leaseDurationSeconds = defaultLeaseDurationSeconds } = options;
     const { clock = systemClock, random = systemRandom, logger = silentLogger, metrics = noMetrics } = options;
@@ -143,7 +144,14 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     const history = new ServerHistory({ server: "the API server", logger: this.#logger });
     const common = { client, group, history, clock, random, logger: this.#logger, metrics };
     this.#watch = new LeaseWatch({ ...common, maxGapMs: 2 * renewalMs });
-    this.#membership = new Membership({ ...common, watch: this.#watch, identity, durationSeconds: memberSeconds });
+    this.#membership = new Membership({
+      ...common,
+      watch: this.#watch,
+      identity,
+      nodeNames: options.nodeNames,
+      durationSeconds: memberSeconds,
+    });
+    this.#share = new NodeShare({ nodeNames: options.nodeNames, identity, durationMs: this.#durationMs });
     this.#failing = new FailingNodes({ clock, random, logger: this.#logger, metrics });
     this.#members = new SettledMembers({ settleMs, maxSettleMs: 4 * settleMs });
     // A caller that only awaits run() gets the failure there.
@@ -173,7 +181,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     const { group, nodeNames } = this.#options;
     const { size: running } = this.#running;
     const { current: members = [] } = this.#members;
-    return { group, nodes: nodeNames.length, running, assigned: this.#assigned.size, members, failing: this.#failing.list() };
+    return { group, nodes: nodeNames.length, running, assigned: this.#share.assigned.size, members, failing: this.#failing.list() };
   }
 
   /**
@@ -192,7 +200,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     };
     const watching = this.#watch.run((name) => this.#onLease(name), end.signal).catch(fail);
     const member = this.#beMember(stop).catch(fail);
-    const sharing = this.#share(stop, options).catch(fail);
+    const sharing = this.#divide(stop, options).catch(fail);
     await Promise.all([member, sharing]);
     this.#ready.reject(stop.reason);
     // The others begin to wait for the nodes while these end.
@@ -217,12 +225,13 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     return AbortSignal.any([end, late.signal]);
   }
 
-  async #share(signal: AbortSignal, options: RunOptions): Promise<void> {
+  async #divide(signal: AbortSignal, options: RunOptions): Promise<void> {
     for (;;) {
       await this.#changes.wait(this.#lookMs, this.#clock, signal);
       if (!this.#membership.isMember || this.#watch.heardMs === undefined) continue;
       if (this.#membership.isSeen && this.#members.observe(this.#membership.members, this.#clock.monotonic())) this.#assign();
       if (this.#members.current === undefined) continue;
+      if (this.#membership.isSeen) this.#lookAround();
       this.#noteReady();
       this.#startSome(signal, options);
       if (this.health.ready) this.#ready.resolve();
@@ -237,25 +246,41 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
 
   /** Applies a changed membership: stops nodes of other instances, and wants those of this one. */
   #assign(): void {
-    const { nodeNames, identity } = this.#options;
-    const members = this.#members.current ?? [];
-    this.#assigned = new Set(assignedNodes(nodeNames, members, identity));
-    this.#first = new Set(this.#first === undefined && members.length === 1 ? this.#assigned : []);
-    this.#logger.info({ members: members.length, nodes: nodeNames.length, assigned: this.#assigned.size }, "the nodes are shared anew");
-    for (const name of [...this.#wanted.keys(), ...this.#failing.names]) if (!this.#assigned.has(name)) this.#letGo(name);
+    const { current: members = [] } = this.#members;
+    this.#share.assign(members, this.#clock.monotonic());
+    const { assigned } = this.#share;
+    this.#first = new Set(this.#first === undefined && members.length === 1 ? assigned : []);
+    this.#logger.info({ members: members.length, nodes: this.#nodeNames.size, assigned: assigned.size }, "the nodes are shared anew");
+    for (const name of [...this.#wanted.keys(), ...this.#failing.names]) if (!this.#share.has(name)) this.#letGo(name);
     for (const [name, { stop }] of this.#running) {
-      if (!this.#assigned.has(name)) stop.abort(new Error(`node ${name} is handed over to instance ${ownerOf(name, members)}`));
+      if (!this.#share.has(name)) stop.abort(new Error(`node ${name} is handed over to instance ${this.#share.ownerOf(name)}`));
     }
-    for (const name of this.#assigned) if (!this.#running.has(name)) this.#want(name);
+    for (const name of assigned) if (!this.#running.has(name)) this.#want(name);
   }
 
   #want(name: string, wanted: Wanted = wantedNow): void {
-    if (this.#assigned.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wanted);
+    if (this.#share.has(name) && !this.#wanted.has(name)) this.#wanted.set(name, wanted);
   }
 
   #letGo(name: string): void {
     this.#wanted.delete(name);
     this.#failing.forget(name);
+  }
+
+  /** Whoever else runs an adopted node goes on doing so. */
+  #giveUp(name: string): void {
+    if (this.#share.giveUp(name, this.#clock.monotonic())) this.#letGo(name);
+  }
+
+  /** Compares the lists of nodes, and takes nodes that nobody runs. */
+  #lookAround(): void {
+    this.#membership.reportOtherNodes();
+    const renewedMs = (name: string): number | undefined =>
+      this.#running.has(name) ? undefined : (this.#watch.get(name)?.observation.sinceMs ?? 0);
+    for (const { node, owner } of this.#share.adopt(this.#watch.heardMs ?? 0, renewedMs)) {
+      this.#logger.warn({ node, owner }, "nobody runs the node, also not the instance that it belongs to; this one takes it");
+      this.#want(node);
+    }
   }
 
   #noteReady(): void {
@@ -296,6 +321,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     if (claim.kind !== "create" && claim.kind !== "take") {
       // Whoever else runs it does so now.
       if (seen?.lease && holderOf(seen.lease) !== identity) this.#failing.forget(name);
+      this.#giveUp(name);
       return false;
     }
     if (!this.#failing.isDue(name)) return false;
@@ -353,6 +379,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     this.#logger.info({ node: name, holder }, "another instance runs the node; this one runs it again when it is free");
     this.#first?.delete(name);
     this.#failing.forget(name);
+    this.#giveUp(name);
     const lostAt = this.#watch.get(name)?.observation.renewal;
     this.#want(name, { notBeforeMs: this.#clock.monotonic() + this.#durationMs, lostAt });
   }

@@ -100,6 +100,7 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   vk_node_ready: gauge("Whether the node is Ready", ["node"]),
   vk_nodes_failing: gauge("Nodes shared with other instances that do not run because their last run failed; they are tried again"),
   vk_node_failures_total: counter("Failed runs of nodes that are shared with other instances"),
+  vk_group_members_with_other_nodes: gauge("Other instances of the group whose list of nodes differs from this one's"),
   vk_node_patches_total: counter("Patches of the node object", ["subresource"]),
   vk_pods_removed_total: counter("Deleted pods removed from the API server"),
   vk_status_patches_ignored_total: counter("Status patches that the API server accepted without effect"),
