@@ -16,6 +16,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { microTime } from "@virtual-kubelet/kubernetes";
 import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
+import { isRefusal } from "../api-server/refusal.ts";
 import { isNewer } from "../api-server/resource-version.ts";
 import {
   decideClaim,
@@ -76,6 +77,8 @@ export interface LeaseControllerOptions {
   readonly spreads?: boolean | undefined;
   /** Called at each look at a Lease that another instance has, or has left; returns at once. */
   readonly onWatching?: (() => void) | undefined;
+  /** Called when the API server refuses the claim of the Lease, so that a repetition alone does not help. Returns at once. */
+  readonly onRefused?: (() => void) | undefined;
   /** Called when a renewal succeeds after failures, because the API server was away. Returns at once. */
   readonly onRecovered?: (() => void) | undefined;
   /** Is told the versions of the Lease, which is read and written one request at a time. */
@@ -175,6 +178,7 @@ export class LeaseController {
         signal.throwIfAborted();
         if (error instanceof NodeHeldError) throw error;
         this.#isStandingBy = false;
+        if (isRefusal(error)) this.#options.onRefused?.();
         failures++;
         waitMs = Math.max(backoffMs(apiServerBackoff, failures, random), this.#askedMs(error, this.#durationMs));
         this.#failure = { error, attempt: failures, dueMs: clock.monotonic() + waitMs };

@@ -46,6 +46,8 @@ export interface NodeControllerOptions {
   readonly isOneOfMany?: boolean | undefined;
   /** Called at each look at a Lease that another instance has, or has left; returns at once. */
   readonly onWatching?: (() => void) | undefined;
+  /** Called when the API server refuses this node's Lease or the node itself, so that its start waits for somebody. Returns at once. */
+  readonly onRefused?: (() => void) | undefined;
 }
 
 /** Options of {@link NodeController.run}. */
@@ -97,6 +99,8 @@ export class NodeController {
   #hasAnswered = false;
   #inventoryLoaded = false;
   #readyHeldUntilMs: number | undefined;
+  /** Series of the readiness, while the node runs here; `undefined` where there are no scrapes. */
+  #readySeries: Disposable | undefined;
 
   constructor(options: NodeControllerOptions) {
     const { client, clock, history, logger, metrics, nodeOptions, provider, random, recorder } = options;
@@ -117,6 +121,7 @@ export class NodeController {
       durationSeconds: nodeOptions.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
       spreads: options.isOneOfMany,
       onWatching: options.onWatching,
+      onRefused: options.onRefused,
       onRecovered: () => this.#onApiServerRecovered(),
     });
     this.#health = new HealthMonitor({
@@ -137,6 +142,7 @@ export class NodeController {
         options.watch ??
         new Reflector<Node>({ ...common, resource: resources.nodes, query: { fieldSelector: `metadata.name=${nodeOptions.name}` } }),
       isOneOfMany: options.isOneOfMany,
+      onRefused: options.onRefused,
       reportIntervalMs: nodeOptions.statusReportIntervalMs ?? defaultReportIntervalMs,
       want: (current) => this.#want(current),
       onNode: (node, previous) => this.#onNode(node, previous),
@@ -273,6 +279,7 @@ export class NodeController {
       await Promise.race([this.#shutDown({ stopTasks, timeoutMs, failure, isRemoved }), failure]);
     } finally {
       await stopTasks();
+      this.#readySeries?.[Symbol.dispose]();
     }
   }
 
@@ -323,7 +330,10 @@ export class NodeController {
 
   #onNode(node: RegisteredNode | undefined, previous: RegisteredNode | undefined): void {
     this.#lease.setNodeUid(node?.metadata?.uid);
-    this.#options.metrics.gauge("vk_node_ready", isNodeReady(node) ? 1 : 0, { node: this.#options.nodeOptions.name });
+    const { metrics, nodeOptions } = this.#options;
+    const labels = { node: nodeOptions.name };
+    this.#readySeries ??= metrics.sampled?.("vk_node_ready", () => (isNodeReady(this.node) ? 1 : 0), labels);
+    if (!this.#readySeries) metrics.gauge("vk_node_ready", isNodeReady(node) ? 1 : 0, labels);
     if (!node) return;
     this.#registered.resolve();
     const isFirst = !this.#isRegistered;

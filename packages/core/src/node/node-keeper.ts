@@ -13,6 +13,7 @@ import {
   type Store,
 } from "@virtual-kubelet/kube-client";
 import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
+import { isRefusal } from "../api-server/refusal.ts";
 import { isNewer } from "../api-server/resource-version.ts";
 import type { RegisteredNode } from "../virtual-node/options.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
@@ -92,6 +93,8 @@ export interface NodeKeeperOptions {
   readonly want: (current: RegisteredNode | undefined) => Want;
   /** Called with each newer state of the node, and with `undefined` when it is gone; returns at once. */
   readonly onNode: (node: RegisteredNode | undefined, previous: RegisteredNode | undefined) => void;
+  /** Called when the API server refuses a write or read of the node, so that a repetition alone does not help. Returns at once. */
+  readonly onRefused?: (() => void) | undefined;
   readonly recorder: NodeEventRecorder;
   /** Whether there are very many nodes, so that each is read less often after an outage. Default: `false`. */
   readonly isOneOfMany?: boolean | undefined;
@@ -205,6 +208,7 @@ export class NodeKeeper {
 
   async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { clock, logger, random } = this.#options;
+    if (isRefusal(error)) this.#options.onRefused?.();
     const isInvalid = isInvalidInput(error);
     const askedMs = Math.min(retryAfterMsOf(error) ?? 0, maxRetryAfterMs);
     const delayMs = isInvalid ? invalidRetryMs : Math.max(askedMs, backoffMs(apiServerBackoff, failures, random));

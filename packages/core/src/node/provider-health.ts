@@ -54,6 +54,8 @@ export class HealthMonitor {
   #answeredMs: number | undefined;
   /** Error of the last ping; `undefined` if it succeeded. */
   #failure: unknown;
+  /** Series of the metric, while pings are sent; `undefined` where there are no scrapes. */
+  #series: Disposable | undefined;
 
   constructor(options: HealthMonitorOptions) {
     const { clock, timeoutMs, provider } = options;
@@ -81,9 +83,13 @@ export class HealthMonitor {
   /** Pings until aborted, the first time at once. @throws `signal.reason` when aborted, and nothing else */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, intervalMs } = this.#options;
-    for (;;) {
-      this.#note(await this.#ask(signal));
-      await clock.sleep(intervalMs, signal);
+    try {
+      for (;;) {
+        this.#note(await this.#ask(signal));
+        await clock.sleep(intervalMs, signal);
+      }
+    } finally {
+      this.#series?.[Symbol.dispose]();
     }
   }
 
@@ -107,7 +113,8 @@ export class HealthMonitor {
     const wasFailing = this.#isFailing;
     this.#isFailing = failure !== undefined;
     this.#failure = failure?.error;
-    metrics.gauge("vk_provider_up", failure ? 0 : 1, { node: nodeName });
+    this.#series ??= metrics.sampled?.("vk_provider_up", () => (this.#isFailing ? 0 : 1), { node: nodeName });
+    if (!this.#series) metrics.gauge("vk_provider_up", failure ? 0 : 1, { node: nodeName });
     if (failure) metrics.count("vk_provider_ping_failures_total");
     if (failure && this.#isTolerated(failure.error)) {
       if (!wasFailing)

@@ -1,10 +1,12 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import { ForbiddenError } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources } from "@virtual-kubelet/kube-client";
 import { expect, onTestFinished, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
-import { ended, running } from "../test-support/scripted-provider.ts";
+import { ended, running, ScriptedProvider } from "../test-support/scripted-provider.ts";
+import { kubernetesVersion } from "../node/node-object.ts";
+import { VirtualNode } from "../virtual-node/virtual-node.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 import { SharedCluster } from "./shared-cluster.ts";
 
@@ -106,6 +108,35 @@ test("at most 32 nodes start at once; one that does not get ready keeps its plac
   expect(started).toBe(40);
 });
 
+test.for<[what: string, resource: string, error: Error, isDelayed: boolean]>([
+  ["whose Leases the API server refuses do not delay another one", "leases", new ForbiddenError("not yours"), false],
+  ["whose Node objects the API server refuses do not delay another one", "nodes", new ForbiddenError("not yours"), false],
+  ["whose Leases an overloaded API server does not take keep their places", "leases", new UnavailableError("too many requests"), true],
+  ["whose Node objects an overloaded API server does not take keep their places", "nodes", new UnavailableError("too many requests"), true],
+])("32 starting nodes %s", async ([, resource, error, isDelayed]) => {
+  const rig = new Rig();
+  rig.client.intercept((call) => {
+    const { metadata } = (call.body ?? {}) as { readonly metadata?: { readonly name?: string } };
+    if (call.verb === "create" && call.resource === resource && metadata?.name !== "good") throw error;
+  });
+  const abort = new AbortController();
+  const names = [...Array.from({ length: 32 }, (_, number) => `bad-${number}`), "good"];
+  const nodes = names.map((name) => rig.node(name));
+  const runs = nodes.map((node) => node.run(abort.signal));
+  const settle = async (ms: number): Promise<void> => {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 500) for (let turn = 0; turn < 4; turn++) await rig.clock.advance(turn === 0 ? 500 : 0);
+  };
+
+  await settle(5_000);
+  expect(nodes.at(-1)?.health.ready).toBe(!isDelayed);
+  await settle(10_000);
+  expect(nodes.map(({ health }) => health.ready)).toEqual(names.map((name) => name === "good"));
+
+  abort.abort(new Error("the end"));
+  await settle(60_000);
+  await Promise.all(runs);
+});
+
 test("a node with a shared cluster runs its pods, and ends its watches when it stops", async () => {
   const rig = await new NodeRig({ shares: true }).start();
   await rig.createPod("web");
@@ -166,6 +197,24 @@ class Rig {
     const node = this.shared.join(name);
     onTestFinished(() => node[Symbol.asyncDispose]());
     return node;
+  }
+
+  node(name: string): VirtualNode {
+    return new VirtualNode({
+      client: this.client,
+      shared: this.shared,
+      clusterId: "c",
+      clock: this.clock,
+      random: new SeededRandom(1),
+      provider: {
+        name: "scripted",
+        capabilities: {},
+        configSchema: { safeParse: (data) => ({ success: true, data }) },
+        create: (owner) => new ScriptedProvider(owner),
+      },
+      providerConfig: {},
+      node: { name, instance: { identity: "test" }, capacity: { pods: "10" }, address: "192.0.2.1", kubeletVersion: kubernetesVersion },
+    });
   }
 
   addPod(name: string, nodeName: string): void {

@@ -110,7 +110,7 @@ export class SharedCluster {
     };
   }
 
-  /** Waits for a place among the nodes that start. It is lost after a while, so that nodes that cannot start do not keep others from it. */
+  /** Waits for a place among the nodes that start. It is lost after a while, so that nodes whose start hangs do not keep others from it. */
   async #admit(signal: AbortSignal): Promise<Disposable> {
     const place = await this.#starts.acquire(signal);
     const limit = this.#common.clock.setTimer(maxStartMs, () => place[Symbol.dispose]());

@@ -1,5 +1,5 @@
 import { isInvalidInput, UnavailableError } from "@virtual-kubelet/errdefs";
-import { noMetrics, resources } from "@virtual-kubelet/kube-client";
+import { noMetrics, resources, type Metrics } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "../node/instance.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
@@ -9,6 +9,28 @@ import type { InstanceOptions } from "./options.ts";
 const away = (): never => {
   throw new UnavailableError("connection refused");
 };
+
+test("what a scrape shows of a node is current, and gone when the node's run has ended, because it may run elsewhere then", async () => {
+  const series = new Map<string, () => number>();
+  const metrics: Metrics = {
+    ...noMetrics,
+    sampled: (name, read, labels) => {
+      const key = [name, ...Object.values(labels ?? {})].join(" ");
+      series.set(key, read);
+      return { [Symbol.dispose]: () => void series.delete(key) };
+    },
+  };
+  const shown = (): unknown =>
+    Object.fromEntries([...series].filter(([key]) => key.includes("node-1")).map(([key, read]) => [key, read()]));
+  const rig = await new NodeRig({ metrics }).start();
+  expect(shown()).toEqual({ "vk_node_ready node-1": 1, "vk_provider_up node-1": 1, "vk_orphans node-1 suspected": 0 });
+  rig.pingFailure = new Error("gone");
+  await rig.settle(15_000);
+  expect(shown()).toMatchObject({ "vk_node_ready node-1": 0, "vk_provider_up node-1": 0 });
+
+  await rig[Symbol.asyncDispose]();
+  expect(shown()).toEqual({});
+});
 
 describe("a node that starts", () => {
   test("is ready once it is registered and the first inventory is in, not before", async () => {

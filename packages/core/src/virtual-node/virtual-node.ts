@@ -272,6 +272,7 @@ export class VirtualNode {
       isOneOfMany: shared !== undefined,
       // Whoever waits for another instance to go starts nothing meanwhile.
       onWatching: () => cluster.standBy(place),
+      onRefused: () => place[Symbol.dispose](),
     });
     this.#node = node;
     node.lost.addEventListener("abort", () => hardEnd.abort(node.lost.reason), { once: true });
@@ -351,7 +352,7 @@ export class VirtualNode {
       podOptions,
     });
     this.#pods = pods;
-    const orphans = new OrphanSweep({
+    using orphans = new OrphanSweep({
       ...common,
       provider: pods.calls,
       owner,

@@ -34,13 +34,15 @@ export interface OrphanSweepOptions {
 /**
  * Removes back-end pods whose API object is gone. Conditions: the tag names this node, the API server itself
  * confirms that there is no pod with that UID, the pod has been suspected for the grace time, and the sweep removes no more than the brake
- * allows; otherwise it removes none.
+ * allows; otherwise it removes none. Disposing of it removes its metric.
  */
-export class OrphanSweep {
+export class OrphanSweep implements Disposable {
   readonly #options: OrphanSweepOptions;
   readonly #suspects = new Map<string, Suspect>();
   /** Pods of ours in the last complete inventory; `undefined` before the first. */
   #inventorySize: number | undefined;
+  /** Series of the metric; `undefined` before the first inventory, and where there are no scrapes. */
+  #series: Disposable | undefined;
   /** Whether a warning reported that no inventory has been complete. */
   #toldIncomplete = false;
 
@@ -73,7 +75,13 @@ export class OrphanSweep {
       if (isKnown(uid) || (list.complete && !suspects.has(uid))) this.#suspects.delete(uid);
     }
     if (list.complete) this.#inventorySize = ours.length;
-    metrics.gauge("vk_orphans", this.#suspects.size, { node: owner.nodeName, state: "suspected" });
+    const labels = { node: owner.nodeName, state: "suspected" };
+    this.#series ??= metrics.sampled?.("vk_orphans", () => this.#suspects.size, labels);
+    if (!this.#series) metrics.gauge("vk_orphans", this.#suspects.size, labels);
+  }
+
+  [Symbol.dispose](): void {
+    this.#series?.[Symbol.dispose]();
   }
 
   /** Sweeps at intervals until aborted; the first time one grace time after the start. */
