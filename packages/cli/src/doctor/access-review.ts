@@ -23,12 +23,14 @@ const timeoutMs = 10_000;
 
 const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
+/** What is asked. */
+export interface AccessAuthority {
+  readonly client: Pick<KubeClient, "raw">;
+  readonly clock: Clock;
+}
+
 /** Asks the API server whether it would allow an access. The review is not stored, and the access itself is not made. */
-export async function askAccess(
-  question: AccessQuestion,
-  { client, clock }: { readonly client: KubeClient; readonly clock: Clock },
-  signal: AbortSignal,
-): Promise<AccessAnswer> {
+export async function askAccess(question: AccessQuestion, { client, clock }: AccessAuthority, signal: AbortSignal): Promise<AccessAnswer> {
   const { fieldSelector, ...attributes } = question;
   const requirements = fieldSelector && [{ key: fieldSelector.key, operator: "In", values: [fieldSelector.value] }];
   const resourceAttributes = { ...attributes, ...(requirements && { fieldSelector: { requirements } }) };

@@ -60,9 +60,8 @@ test("the cluster id and the version are read once for all nodes, also where the
 
 test("what cannot be read is asked for again by later nodes, once in 10 s and by one at a time, until it is known", async () => {
   const rig = new Rig();
-  let version: string | undefined;
   let isRefused = true;
-  using _version = rig.client.onRaw(() => ({ gitVersion: version }));
+  using _version = rig.client.onRaw(() => (isRefused ? {} : { gitVersion: "v1.34.2" }));
   using _refused = rig.client.intercept(({ resource }) => {
     if (isRefused && resource === "namespaces") throw new ForbiddenError("not yours yet");
   });
@@ -78,7 +77,6 @@ test("what cannot be read is asked for again by later nodes, once in 10 s and by
   expect(await read("a")).toEqual([[missing], 1, 1]);
 
   isRefused = false;
-  version = "v1.34.2";
   rig.client.put(resources.namespaces, { metadata: { name: "kube-system", uid: "cluster-1" } });
   await rig.clock.advance(9_999);
   expect(await read("b")).toEqual([[missing], 1, 1]);

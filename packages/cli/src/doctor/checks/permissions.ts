@@ -1,18 +1,15 @@
-import { Semaphore } from "@virtual-kubelet/async";
-import type { KubeClient, Pod } from "@virtual-kubelet/kube-client";
+import type { Pod } from "@virtual-kubelet/kube-client";
 import { neededAccess, serviceAccountName, type NeededAccess } from "../../manifests/access-rights.ts";
 import { namespacesOf } from "../../manifests/namespaces.ts";
 import { accessNeeds } from "../../manifests/render-manifests.ts";
 import type { ProgramCheck } from "../check.ts";
-import { askAccess, type AccessAnswer, type AccessQuestion } from "../access-review.ts";
-import { createNodeFacts, type Facts } from "../facts.ts";
+import type { AccessAnswer, AccessQuestion } from "../access-review.ts";
+import { askAccesses } from "../ask-accesses.ts";
+import { createNodeFacts } from "../facts.ts";
 import { nodeUserPrefix } from "../identity.ts";
 import { fail, pass, skip, type Judgement } from "../finding.ts";
 import { ownCommand } from "../shell-words.ts";
 import { objectsOfPods } from "../objects-of-pods.ts";
-
-/** Maximum number of simultaneous reviews. */
-const maxReviews = 8;
 
 /** Whether the API server allows the program each access that it needs, one finding for each resource. */
 export const permissionsCheck: ProgramCheck = {
@@ -30,28 +27,13 @@ export const permissionsCheck: ProgramCheck = {
     const asked = isNode
       ? await questionsOfNode(neededAccess(needs), username.slice(nodeUserPrefix.length), () => nodes[0]?.pods.own() ?? Promise.resolve([]))
       : { questions: neededAccess(needs, namespaces), unasked: [] };
-    const answers = await answersTo(asked.questions, client, facts.context, signal);
+    const answers = await askAccesses(asked.questions, { client, clock: facts.context.clock }, signal);
     const repair = isNode
       ? (question: AccessQuestion) => repairOfNode(question, ownCommand(facts.line, "manifests", ["rbac", "--run-as=node"]), username)
       : () => repairOfAccount(ownCommand(facts.line, "manifests", ["rbac", "--run-as=service-account"]), nodes[0]?.name ?? "", username);
     return [...judgeAccesses(answers, username, repair), ...asked.unasked];
   },
 };
-
-async function answersTo(
-  questions: readonly AccessQuestion[],
-  client: KubeClient,
-  { clock }: Facts["context"],
-  signal: AbortSignal,
-): Promise<readonly AccessAnswer[]> {
-  const permits = new Semaphore(maxReviews);
-  return await Promise.all(
-    questions.map(async (question) => {
-      using _permit = await permits.acquire(signal);
-      return await askAccess(question, { client, clock }, signal);
-    }),
-  );
-}
 
 /** Resources for which the Node authorizer decides about each object, by the pods that are bound to the node. */
 const decidedByObject: ReadonlySet<string> = new Set([
