@@ -279,7 +279,7 @@ test("a cluster that cannot be reached is waited for, and given up after --start
 test.for([
   ["--provider mock --nodenme x", 64, 'virtual-kubelet: --nodenme: unknown flag for "run"; did you mean --nodename?\n'],
   ["--provider mock --os lnux", 78, 'virtual-kubelet: --os: "lnux": expected one of linux, windows; did you mean linux?\n'],
-  ["--provider mock --pod-sync-workers 0", 78, "virtual-kubelet: --pod-sync-workers: 0: expected a number >=1\n"],
+  ["--provider mock --pod-sync-workers 0", 78, "virtual-kubelet: --pod-sync-workers: 0: expected a whole number of at least 1\n"],
 ] as const)("%s ends with %d and one line, before anything has happened", async ([words, code, line]) => {
   await using rig = await ProgramRig.open();
   await using program = rig.run(words);

@@ -58,6 +58,7 @@ test("a simulation joins the cluster of a kubeconfig", async () => {
   const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
   await using cluster = new Program("simulate --embedded --nodes 1 --kubeconfig config.json --health-addr off".split(" "), { cwd: folder });
   await eventually(() => expect(cluster.stdout).toContain("1 node Ready"), soon);
+  expect(cluster.stdout).toContain("1 node joins the cluster");
   expect(await readFile(join(folder, "config.json"), "utf8")).toContain("127.0.0.1");
 
   await using program = new Program(

@@ -1,6 +1,6 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { kubernetesVersion } from "@virtual-kubelet/core";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -65,6 +65,11 @@ test("simulate runs mock nodes, whatever provider the environment names", async 
   expect(err).toContain("podCIDR");
 });
 
+test("a simulation whose port is wrong writes nothing", async () => {
+  expect((await program("simulate --embedded --port 99999")).code).toBe(78);
+  expect(await readdir(folder)).toEqual(["kubeconfig"]);
+});
+
 test("--help of a command shows its flags, whatever else is said", async () => {
   const { code, out } = await program("demo --once --help");
 
@@ -73,6 +78,19 @@ test("--help of a command shows its flags, whatever else is said", async () => {
   expect(out).toContain("--kubeconfig FILE");
   expect(out).not.toContain("--provider ");
   expect((await program("help demo")).out).toBe(out);
+});
+
+test("the help of a command begins with the flags that only it has", async () => {
+  const { out } = await program("simulate --help");
+
+  expect(
+    out
+      .split("\n")
+      .filter((line) => line.startsWith("  "))
+      .map((line) => /--([a-z-]+)/.exec(line)?.[1])
+      .filter(Boolean)
+      .slice(0, 4),
+  ).toEqual(["nodes", "name", "pods", "embedded"]);
 });
 
 test("no line of help is longer than 110 columns", async () => {
@@ -196,7 +214,15 @@ test.for<[line: string, code: number, message: string]>([
   ["run --provider ./no.ts", 78, '--provider: "./no.ts": does not exist, expected the path of a module'],
   ["run --provider mock --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a readable file'],
   ["run --provider mock --kubeconfig no-such-file", 78, "there is no file"],
-  ["simulate --nodes 0", 78, "--nodes: 0: expected a number >=1"],
+  ["simulate --nodes 0", 78, "--nodes: 0: expected a whole number from 1 to 10000"],
+  ["simulate --nodes -1", 78, "--nodes: -1: expected a whole number from 1 to 10000"],
+  ["simulate --nodes 10001", 78, "--nodes: 10001: expected a whole number from 1 to 10000"],
+  ["simulate --nodes 1.5", 78, '--nodes: "1.5": expected a whole number from 1 to 10000'],
+  ["simulate --embedded --nodes abc", 78, '--nodes: "abc": expected a whole number from 1 to 10000'],
+  ["simulate --kubelet-port -1", 78, "--kubelet-port: -1: expected a whole number from 0 to 65535"],
+  ["simulate", 78, "does not run in a pod; or simulate the cluster, too, with --embedded"],
+  ["simulate --kubeconfig no-such-file", 78, "there is no file"],
+  ["simulate --embedded --port http", 78, '--port: "http": expected a port from 0 to 65535'],
   ["simulate --name A_B", 78, "--name: \"A_B\": expected lower-case letters, digits, '-' and '.'"],
   ["simulate --pods many", 78, '--pods: "many": expected a quantity such as 20'],
   ["simulate --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a readable file'],

@@ -120,7 +120,7 @@ const live: readonly Flag[] = [
     type: "boolean",
     commands: simulated,
     path: "nodes[].taint.disable",
-    default: "false",
+    default: "false, or true for simulate --embedded",
     help: "do not set the taint that keeps ordinary pods away",
   },
   {
@@ -245,7 +245,7 @@ const live: readonly Flag[] = [
     choices: ["debug", "info", "warn", "error"],
     commands: simulated,
     path: "log.level",
-    default: defaults.logLevel,
+    default: `${defaults.logLevel}, or warn for simulate`,
     help: "lowest level that is logged",
   },
   {

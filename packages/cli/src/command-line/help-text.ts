@@ -23,7 +23,10 @@ export function programHelp(): string {
 /** Text of `help COMMAND`. */
 export function commandHelp(name: CommandName): string {
   const command = findCommand(name);
-  const shown = flagsOf(name).filter(({ obsolete, insteadUse }) => obsolete === undefined && insteadUse === undefined);
+  const current = flagsOf(name).filter(({ obsolete, insteadUse }) => obsolete === undefined && insteadUse === undefined);
+  // Flags that only this command has say most about it.
+  const [own, others] = [true, false].map((isOwn) => current.filter(({ commands: takers }) => (takers.length === 1) === isOwn));
+  const shown = [...(own ?? []), ...(others ?? [])];
   const isRun = name === "run";
   return [
     capitalised(`${command?.summary ?? ""}.`),

@@ -7,14 +7,15 @@ import { absolutePath, checkLayers, type LoadedSettings } from "../config/load-s
 import { nameBySource } from "../config/problems.ts";
 import { configApiVersion, configKind } from "../config/schema.ts";
 import { envEntries, flagEntries } from "../config/setting-entries.ts";
+import { connect } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { freePort } from "../demo/demo-kubelet.ts";
 import { DemoScreen } from "../demo/demo-screen.ts";
-import { openEmbedded, writeKubeconfig } from "../demo/embedded-cluster.ts";
+import { embeddedPort, openEmbedded, writeKubeconfig } from "../demo/embedded-cluster.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { lockNode } from "../nodes/node-lock.ts";
 import { planNodes } from "../nodes/plan-nodes.ts";
-import { UsageError } from "../program-error.ts";
+import { ConfigError, UsageError } from "../program-error.ts";
 import { runPlanned } from "./run.ts";
 
 /** `simulate`: runs mock nodes on a cluster, or on an API server in this process, until the signal aborts. */
@@ -26,8 +27,10 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
     throw new UsageError("--port: expected together with --embedded, because it is the port of the API server in memory");
   const written = isEmbedded ? resolve(context.cwd, given ?? defaults.simulateKubeconfig) : undefined;
   const loaded = settingsOf(line, context, { written, kubeletPort: valueOf(line, "kubelet-port") ?? String(await freePort()) });
-  // Problems of the settings are told before a server starts.
+  // Problems of the settings are told before anything happens.
   const planned = await planNodes(loaded, context);
+  if (isEmbedded) embeddedPort(line);
+  else await checkCluster(loaded, context, given);
   const logger = createProgramLogger(loaded.settings.log, context);
   await using _lock = written === undefined ? undefined : await lockKubeconfig(written, context, logger);
   await using server = isEmbedded ? await openEmbedded(line, context, "simulate") : undefined;
@@ -41,6 +44,16 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   const onReady = (): void =>
     screen.done(loaded.settings.instance.group === undefined ? `${count} Ready` : `this instance's share of ${count} is Ready`);
   return await runPlanned(planned, loaded, context, logger, onReady);
+}
+
+/** @throws ConfigError if there is no cluster; where none was named, the message has the other way to simulate nodes, too */
+async function checkCluster(loaded: LoadedSettings, context: Context, given: string | undefined): Promise<void> {
+  try {
+    await using _connection = await connect(loaded, context);
+  } catch (error) {
+    if (given !== undefined || !(error instanceof ConfigError)) throw error;
+    throw new ConfigError(`${error.message}; or simulate the cluster, too, with --embedded`, { cause: error });
+  }
 }
 
 /**
@@ -77,7 +90,7 @@ function settingsOf(
   const own = (flag: string, path: ConfigPath, fallback: unknown): LayerEntry => {
     const text = valueOf(line, flag);
     if (text === undefined) return { path, value: fallback, source: { kind: "default" } };
-    return { path, value: /^\d+$/.test(text) && flag !== "name" ? Number(text) : text, source: { kind: "flag", name: flag } };
+    return { path, value: /^-?\d+$/.test(text) && flag !== "name" ? Number(text) : text, source: { kind: "flag", name: flag } };
   };
   const fixed = (path: ConfigPath, value: unknown): LayerEntry => ({ path, value, source: { kind: "default" } });
   const given = valueOf(line, "kubeconfig");
@@ -127,7 +140,7 @@ function kubectlOf(kubeconfig: string | undefined, { cwd }: Context): string {
 }
 
 function sayNext(screen: DemoScreen, kubectl: string, { count, isOpen }: { readonly count: string; readonly isOpen: boolean }): void {
-  screen.say(`${count} join the cluster. Type in another terminal (Ctrl-C here stops the simulation):`);
+  screen.say(`${count} ${count === "1 node" ? "joins" : "join"} the cluster. Type in another terminal (Ctrl-C here stops the simulation):`);
   screen.say(`  ${screen.strong(`${kubectl} get nodes`)}`);
   if (!isOpen) {
     screen.say("The nodes have a taint, so that only pods that tolerate it are scheduled to them; --disable-taint opens them to all pods.");

@@ -216,13 +216,21 @@ test.for<[string, Given, string]>([
     { words: ["--provider", "mock", "--os", "lnux"] },
     '--os: "lnux": expected one of linux, windows; did you mean linux?',
   ],
-  ["a number of a flag", { words: ["--provider", "mock", "--pod-sync-workers", "0"] }, "--pod-sync-workers: 0: expected a number >=1"],
+  [
+    "a number of a flag",
+    { words: ["--provider", "mock", "--pod-sync-workers", "0"] },
+    "--pod-sync-workers: 0: expected a whole number of at least 1",
+  ],
   [
     "a text where a number is wanted",
     { words: ["--provider", "mock", "--kubelet-port", "https"] },
-    '--kubelet-port: "https": expected number',
+    '--kubelet-port: "https": expected a whole number from 0 to 65535',
   ],
-  ["a port", { words: ["--provider", "mock"], env: { KUBELET_PORT: "99999" } }, "KUBELET_PORT: 99999: expected a number <=65535"],
+  [
+    "a port",
+    { words: ["--provider", "mock"], env: { KUBELET_PORT: "99999" } },
+    "KUBELET_PORT: 99999: expected a whole number from 0 to 65535",
+  ],
   [
     "a duration",
     { words: ["--provider", "mock", "--startup-timeout", "2 min"] },
@@ -306,7 +314,7 @@ test.for<[string, Given, string]>([
   [
     "a count of no nodes",
     { file: `${head}nodes: [{ name: sim, count: 0, provider: mock }]` },
-    "vk.yaml: nodes[0].count: 0: expected a number >=1",
+    "vk.yaml: nodes[0].count: 0: expected a whole number from 1 to 10000",
   ],
   [
     "two provider configurations",

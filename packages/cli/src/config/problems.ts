@@ -56,7 +56,9 @@ function describeProblem(issue: SchemaIssue, context: ProblemContext): string[] 
   // A schema with words of its own says more than the list of values.
   const choices = Array.isArray(values) && !issue.message.startsWith("expected ") ? values.map(String) : [];
   const hint = typeof value === "string" && choices.length > 1 ? didYouMean(value, choices) : "";
-  return [`${context.nameOf(path)}: ${shown(value)}: ${choices.length > 0 ? oneOf(choices) : expectation(issue)}${hint}`];
+  const expected =
+    choices.length > 0 ? oneOf(choices) : (wholeNumber(issue, schemaAt(context.jsonSchema, path, context.input)) ?? expectation(issue));
+  return [`${context.nameOf(path)}: ${shown(value)}: ${expected}${hint}`];
 }
 
 function shown(value: unknown): string {
@@ -69,6 +71,21 @@ function shown(value: unknown): string {
 
 function oneOf(choices: readonly string[]): string {
   return `expected ${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`;
+}
+
+const numberIssues: ReadonlySet<string | undefined> = new Set(["invalid_type", "too_small", "too_big"]);
+
+/** What is expected of a value that has to be a whole number, with its whole range; `undefined` for other problems. */
+function wholeNumber({ code }: SchemaIssue, schema: unknown): string | undefined {
+  if (!numberIssues.has(code) || valueAt(schema, ["type"]) !== "integer") return undefined;
+  // The schema of an integer without bounds has those of JavaScript's integers.
+  const bound = (name: string): number | undefined => {
+    const value = valueAt(schema, [name]);
+    return typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
+  };
+  const [least, most] = [bound("minimum"), bound("maximum")];
+  if (least === undefined) return `expected a whole number${most === undefined ? "" : ` of at most ${most}`}`;
+  return `expected a whole number ${most === undefined ? `of at least ${least}` : `from ${least} to ${most}`}`;
 }
 
 function expectation(issue: SchemaIssue): string {
@@ -91,6 +108,12 @@ const typeNames: Readonly<Record<string, string>> = { array: "a list", record: "
 
 /** Names of the fields that an object at a path may have. */
 function propertiesAt(schema: unknown, path: ConfigPath, input: unknown): string[] {
+  const properties = valueAt(schemaAt(schema, path, input), ["properties"]);
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+}
+
+/** The schema of the value at a path. */
+function schemaAt(schema: unknown, path: ConfigPath, input: unknown): unknown {
   let current = schema;
   for (const [index, key] of path.entries()) {
     const next =
@@ -99,8 +122,7 @@ function propertiesAt(schema: unknown, path: ConfigPath, input: unknown): string
         : (valueAt(current, ["properties", key]) ?? valueAt(current, ["additionalProperties"]));
     current = memberFor(next, valueAt(input, path.slice(0, index + 1)));
   }
-  const properties = valueAt(current, ["properties"]);
-  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  return current;
 }
 
 /** The member of a union whose constants the value has; the schema itself if it is no union, or no single member fits. */

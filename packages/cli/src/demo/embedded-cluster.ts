@@ -15,20 +15,25 @@ import { ConfigError, ProgramError } from "../program-error.ts";
  * @throws ConfigError or ProgramError if it cannot listen there
  */
 export async function openEmbedded(line: CommandLine, { clock, random }: Context, command: CommandName): Promise<ApiServer> {
-  const text = valueOf(line, "port") ?? "0";
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
-    throw new ConfigError(`--port: ${JSON.stringify(text)}: expected a port from 0 to 65535`);
+  const port = embeddedPort(line);
   try {
-    return await startApiServer({ port: Number(text), clock, random, contextName: command });
+    return await startApiServer({ port, clock, random, contextName: command });
   } catch (error) {
     throw new ProgramError(
-      `${command}: cannot serve on 127.0.0.1:${text}: ${messageOf(error)}; choose another --port`,
+      `${command}: cannot serve on 127.0.0.1:${port}: ${messageOf(error)}; choose another --port`,
       exitCodes.failure.code,
       {
         cause: error,
       },
     );
   }
+}
+
+/** Port of `--port`. Default: 0, a free one. @throws ConfigError if it is none */
+export function embeddedPort(line: CommandLine): number {
+  const text = valueOf(line, "port") ?? "0";
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new ConfigError(`--port: ${JSON.stringify(text)}: expected a port from 0 to 65535`);
 }
 
 /** Writes the kubeconfig of an API server in memory, readable by its owner only, because it holds the administrator's token. */
