@@ -361,6 +361,24 @@ describe("an instance that is cut off from the API server", () => {
   });
 });
 
+test.each([false, true])("the first pod is created when the provider can list all pods of the node; shared cluster: %s", async (shares) => {
+  await using rig = new NodeRig({ shares });
+  for (const [name, ip] of [
+    ["a", "10.0.0.1"],
+    ["b", "10.0.0.2"],
+    ["c", "10.0.0.3"],
+  ] as const)
+    await rig.createPod(name, (pod) => (pod.status = { phase: "Running", podIP: ip }));
+  await rig.createPod("elsewhere", { nodeName: "other" });
+  const listed: (string | undefined)[][] = [];
+  rig.provider.onCreate = () => void listed.push((rig.host?.listPods?.() ?? []).map(({ status }) => status?.podIP));
+
+  await rig.start();
+
+  expect(listed).toHaveLength(3);
+  expect(listed[0]?.toSorted()).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+});
+
 describe("what the node's server sees", () => {
   test("is the node's pods while it runs, with their status as it is now", async () => {
     const rig = new NodeRig();
