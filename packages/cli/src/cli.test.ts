@@ -93,6 +93,11 @@ test("the help of a command begins with the flags that only it has", async () =>
   ).toEqual(["nodes", "name", "pods", "embedded"]);
 });
 
+test("the help of a command names a flag's place in the configuration file only if the command reads one", async () => {
+  expect((await program("run --help")).out).toContain("config nodes[].labels");
+  expect((await program("simulate --help")).out).not.toContain("config nodes[]");
+});
+
 test("no line of help is longer than 110 columns", async () => {
   const { out } = await program("help run");
 

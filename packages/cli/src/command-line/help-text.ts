@@ -27,6 +27,7 @@ export function commandHelp(name: CommandName): string {
   // Flags that only this command has say most about it.
   const [own, others] = [true, false].map((isOwn) => current.filter(({ commands: takers }) => (takers.length === 1) === isOwn));
   const shown = [...(own ?? []), ...(others ?? [])];
+  const readsFile = current.some((flag) => flag.name === "config");
   const isRun = name === "run";
   return [
     capitalised(`${command?.summary ?? ""}.`),
@@ -34,7 +35,7 @@ export function commandHelp(name: CommandName): string {
     `Usage: virtual-kubelet ${isRun ? "[run]" : name}${command?.args ? ` ${command.args}` : ""} [FLAGS]`,
     "",
     "Flags:",
-    ...table(shown.map((flag) => [flagHead(flag), flagText(flag)])),
+    ...table(shown.map((flag) => [flagHead(flag), flagText(flag, readsFile)])),
     "",
     ...(isRun ? [...settingsHelp(), "", ...oldFlagsHelp(), "", ...exitCodeHelp(), ""] : []),
   ].join("\n");
@@ -45,13 +46,14 @@ function flagHead({ name, short, type, value }: Flag): string {
   return `${short === undefined ? "    " : `-${short}, `}--${name}${type === "boolean" ? "" : ` ${value ?? "VALUE"}`}`;
 }
 
-function flagText(flag: Flag): string {
+/** @param readsFile - whether the command reads a configuration file, so that the flag's place in it is of use */
+function flagText(flag: Flag, readsFile: boolean): string {
   const { help, choices, path, env } = flag;
   const notes = [
     choices && `one of ${choices.join(", ")}`,
     flag.default !== undefined && `default ${flag.default}`,
     env && `$${env.join(", $")}`,
-    path !== undefined && `config ${path}`,
+    readsFile && path !== undefined && `config ${path}`,
   ].filter((note) => typeof note === "string");
   return notes.length === 0 ? help : `${help}\n(${notes.join("; ")})`;
 }
