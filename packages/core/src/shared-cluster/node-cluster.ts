@@ -1,5 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
+  EventBudget,
   Reflector,
   resources,
   ServerHistory,
@@ -23,6 +24,7 @@ export interface NodeCluster extends AsyncDisposable {
   /** The Node of its name. */
   readonly node: ObjectWatch<Node>;
   readonly services: Pick<ServiceLister, "list">;
+  readonly events: EventBudget;
   /** The id of the cluster; the empty string if it may not be read. */
   clusterId(signal: AbortSignal): Promise<string>;
   /** The API server's release, such as `v1.34.2`; `undefined` if it does not report it. */
@@ -60,6 +62,7 @@ export function ownCluster(nodeName: string, options: ClusterOptions): NodeClust
     pods: new Reflector<Pod>({ ...common, resource: resources.pods, query: podsOf(nodeName) }),
     node: new Reflector<Node>({ ...common, resource: resources.nodes, query: nodeOf(nodeName) }),
     services,
+    events: new EventBudget(options),
     clusterId: (signal) => readClusterId(options.client, common, signal),
     apiServerVersion: (signal) => readApiServerVersion(options.client, common, signal),
     admit: () => Promise.resolve({ [Symbol.dispose]: () => {} }),

@@ -1,6 +1,7 @@
 import { Semaphore, SingleFlight } from "@virtual-kubelet/async";
 import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import {
+  EventBudget,
   noMetrics,
   PartitionedReflector,
   resources,
@@ -38,7 +39,8 @@ export interface SharedClusterOptions {
 }
 
 /**
- * What the nodes of one program have in common at one API server: one watch of pods, one of Nodes, one of services, and what is read once.
+ * What the nodes of one program have in common at one API server: one watch of pods, one of Nodes, one of services, a kubelet's budget of events,
+ * and what is read once.
  * Pods and Nodes of others are dropped as soon as they are parsed. If the server allows a program only the objects of its own nodes, each node
  * has watches of its own. The watches run while there is a node.
  *
@@ -57,6 +59,7 @@ export class SharedCluster {
   readonly #reads = new SingleFlight<string | undefined>();
   /** Answers by what was read. A missing one holds until a time of the monotonic clock, in milliseconds. */
   readonly #known = new Map<string, { readonly answer: string | undefined; readonly untilMs: number }>();
+  readonly #events: EventBudget;
   #services: ServiceLister;
 
   constructor(options: SharedClusterOptions) {
@@ -77,6 +80,7 @@ export class SharedCluster {
       queryOf: nodeOf,
     });
     this.#services = new ServiceLister(this.#common);
+    this.#events = new EventBudget({ clock });
   }
 
   /**
@@ -94,6 +98,7 @@ export class SharedCluster {
       pods,
       node,
       services: { list: (namespace, signal) => this.#services.list(namespace, signal) },
+      events: this.#events,
       clusterId: async (signal) => (await this.#read("clusterId", (inner) => readClusterId(client, this.#common, inner), signal)) ?? "",
       apiServerVersion: (signal) => this.#read("version", (inner) => readApiServerVersion(client, this.#common, inner), signal),
       admit: (signal) => this.#admit(signal),

@@ -49,9 +49,6 @@ const defaultMaxPerSweep = 10;
 
 const defaultShutdownTimeoutMs = 30_000;
 
-/** Number of pods' statuses that wait to be written from which on events wait for them. */
-const manyStatuses = 16;
-
 /**
  * One node of a cluster whose pods a provider runs.
  *
@@ -225,8 +222,9 @@ export class VirtualNode {
     const common = { ...outside, history: cluster.history };
     const owner: Owner = { clusterId: this.#options.clusterId ?? (await cluster.clusterId(signal)), nodeName };
 
-    const isBusy = (): boolean => (this.#pods?.unwritten ?? 0) >= manyStatuses;
-    const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: owner.nodeName, isBusy });
+    const waitingWrites = (): number => this.#pods?.unwritten ?? 0;
+    const source = { component: "virtual-kubelet", host: owner.nodeName };
+    const recorder = createEventRecorder({ ...common, ...source, budget: cluster.events, waitingWrites });
     this.#recorder = recorder;
     const recorderEnd = new AbortController();
     // Aborts everything in progress when another instance has taken the node, or the time limit has passed.

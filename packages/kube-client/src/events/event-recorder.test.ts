@@ -31,7 +31,7 @@ class Rig implements AsyncDisposable {
   readonly recorder: EventRecorder;
   fail: ((verb: "create" | "patch", namespace?: string) => void) | undefined;
   hold: Promise<void> | undefined;
-  isBusy = false;
+  waitingWrites = 0;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
@@ -57,7 +57,7 @@ class Rig implements AsyncDisposable {
       host: "node-1",
       clock: this.clock,
       random: new SeededRandom(1),
-      isBusy: () => this.isBusy,
+      waitingWrites: () => this.waitingWrites,
       logger: silentLogger,
       metrics: {
         count: (name, _labels, value = 1) => void this.counts.set(name, (this.counts.get(name) ?? 0) + value),
@@ -643,19 +643,19 @@ function rigWithoutRun(answer: (signal: AbortSignal) => Promise<void> = () => Pr
 
 test("while more important writes wait, five events a second are sent, and the others afterwards", async () => {
   await using rig = new Rig();
-  rig.isBusy = true;
+  rig.waitingWrites = 16;
   for (let index = 0; index < 60; index++) rig.recorder.event(podOf(index), "Normal", "Started", "m");
   await rig.clock.advance(1_999);
   expect(rig.created.length).toBe(10);
 
-  rig.isBusy = false;
+  rig.waitingWrites = 15;
   await rig.clock.advance(300);
   expect(rig.created.length).toBe(60);
 });
 
 test("no event is lost because more important writes wait all the time", async () => {
   await using rig = new Rig();
-  rig.isBusy = true;
+  rig.waitingWrites = 16;
   for (let second = 0; second < 100; second++) {
     for (let index = 0; index < 20; index++) rig.recorder.event(podOf(second * 20 + index), "Normal", "Started", "m");
     await rig.clock.advance(1_000);

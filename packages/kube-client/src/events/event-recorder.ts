@@ -4,17 +4,13 @@ import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { statusOf } from "../errors/api-error.ts";
 import { retryAfterMsOf } from "../work-queue/backoff.ts";
 import type { KubeClient } from "../rest/client.ts";
+import { EventBudget, type EventSender } from "./event-budget.ts";
 import { EventCorrelator, type EventSeries } from "./event-correlator.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { CoreEvent, ObjectReference } from "../rest/objects.ts";
 import { resources } from "../rest/resources.ts";
 
-/** Source: the kubelet's EventRecordQPS and EventBurst. */
-const perSecond = 50;
-const burst = 100;
-/** Minimum time between two events while other writes wait: a tenth of the budget. */
-const busyIntervalMs = 200;
 const maxQueued = 1_000;
 /** Number of events from which on they no longer wait for other writes, because the queue would fill up and events be lost. */
 const maxQueuedWhileBusy = maxQueued / 2;
@@ -41,12 +37,14 @@ export interface EventRecorderOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Budget of all recorders of a program that write to this API server. Default: one of its own. */
+  readonly budget?: EventBudget | undefined;
   /**
-   * Whether more important writes wait for the API server, such as the statuses of many pods. Meanwhile at most five events a second are sent,
-   * as long as there is room for those that wait.
-   * Default: never.
+   * Number of more important writes that wait for the API server, such as the statuses of many pods. Events are held back while there are
+   * many, as long as there is room for those that wait.
+   * Default: none.
    */
-  readonly isBusy?: (() => boolean) | undefined;
+  readonly waitingWrites?: (() => number) | undefined;
 }
 
 /** What became of the events since the start. */
@@ -68,8 +66,8 @@ export interface EventRecorder<Reason extends string = string> {
   /** What became of the events so far. */
   readonly counts: EventCounts;
   /**
-   * Records an event; returns at once and never throws. Events beyond the budget (50 a second, bursts of 100, a thousand
-   * waiting) are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
+   * Records an event; returns at once and never throws. Events beyond a thousand that wait for the budget
+   * (50 a second, bursts of 100) are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
    * away, the oldest event is tried twelve times, with ten seconds between attempts or the server's Retry-After, a minute at
    * most; then it is given up and counted in `vk_events_failed_total`. All others wait behind it, and the next has twelve attempts of its
    * own, so an event may wait for as long as the server is away. If the server answers that it cannot accept one now, because of a
@@ -110,18 +108,21 @@ class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #queue: Pending[] = [];
   readonly #correlator = new EventCorrelator();
+  readonly #budget: EventBudget;
+  readonly #sender: EventSender;
   /** Namespaces whose events the server does not accept now, with the end of the wait on the monotonic clock. */
   readonly #held = new Map<string, number>();
-  #tokens = burst;
-  #tokensAtMs: number;
-  #sentAtMs = -Infinity;
   #dropped = 0;
   #failed = 0;
   #wake: () => void = () => {};
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#tokensAtMs = options.clock.monotonic();
+    this.#budget = options.budget ?? new EventBudget(options);
+    this.#sender = {
+      waitingWrites: options.waitingWrites ?? (() => 0),
+      isFillingUp: () => this.#queue.length > maxQueuedWhileBusy,
+    };
   }
 
   get counts(): EventCounts {
@@ -147,6 +148,7 @@ class ApiEventRecorder implements EventRecorder {
     // Requests may outlast the signal, so that a request in progress is not lost.
     const overdue = new AbortController();
     const limit = hardSignal ? AbortSignal.any([overdue.signal, hardSignal]) : overdue.signal;
+    using _membership = this.#budget.join(this.#sender);
     let flushTimer: Disposable | undefined;
     const onAbort = (): void => {
       flushTimer = clock.setTimer(flushMs, () => overdue.abort(new Error("the time to send the last events is over")));
@@ -178,7 +180,10 @@ class ApiEventRecorder implements EventRecorder {
     const nowMs = clock.monotonic();
     const next = this.#queue.find(({ object }) => (this.#held.get(namespaceOf(object)) ?? nowMs) <= nowMs);
     if (!next) return this.#nextEvent(Math.min(...this.#held.values()) - nowMs, signal);
-    const waitMs = this.#waitForTokenMs() || (await this.#send(next, limit));
+    await this.#budget.take(this.#sender, signal);
+    // What is left is sent at the end.
+    if (signal.aborted) return;
+    const waitMs = await this.#send(next, limit);
     if (waitMs === undefined) this.#queue.splice(this.#queue.indexOf(next), 1);
     else await clock.sleep(waitMs, signal).catch(() => {});
   }
@@ -197,19 +202,6 @@ class ApiEventRecorder implements EventRecorder {
       this.#wake = done;
       signal.addEventListener("abort", done, { once: true });
     });
-  }
-
-  /** Takes a token. @returns milliseconds until there is one; 0 if one was taken */
-  #waitForTokenMs(): number {
-    const nowMs = this.#options.clock.monotonic();
-    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
-    this.#tokensAtMs = nowMs;
-    if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / perSecond) * 1000);
-    const untilMs = this.#sentAtMs + busyIntervalMs;
-    if (nowMs < untilMs && this.#queue.length <= maxQueuedWhileBusy && this.#options.isBusy?.()) return Math.ceil(untilMs - nowMs);
-    this.#sentAtMs = nowMs;
-    this.#tokens--;
-    return 0;
   }
 
   /** @returns milliseconds before the next request; `undefined` if the event is done */

@@ -1,0 +1,86 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
+import { expect, test } from "vitest";
+import { EventBudget, type EventSender } from "./event-budget.ts";
+
+/** Senders on one budget that each have very many events to send. */
+class Rig implements Disposable {
+  readonly clock = new VirtualClock();
+  readonly budget = new EventBudget({ clock: this.clock });
+  readonly sent: string[] = [];
+  readonly stop = new AbortController();
+
+  start(name: string, sender: Partial<EventSender> = {}): Disposable {
+    const whole = { waitingWrites: () => 0, isFillingUp: () => false, ...sender };
+    const membership = this.budget.join(whole);
+    void this.#send(name, whole);
+    return membership;
+  }
+
+  count(name: string): number {
+    return this.sent.filter((sender) => sender === name).length;
+  }
+
+  [Symbol.dispose](): void {
+    this.stop.abort();
+  }
+
+  async #send(name: string, sender: EventSender): Promise<void> {
+    const { signal } = this.stop;
+    for (;;) {
+      await this.budget.take(sender, signal);
+      if (signal.aborted) return;
+      this.sent.push(name);
+    }
+  }
+}
+
+test("recorders share a kubelet's budget, and take turns", async () => {
+  using rig = new Rig();
+  for (const name of ["a", "b", "c", "d"]) rig.start(name);
+  await rig.clock.advance(0);
+  expect(rig.sent.length).toBe(100);
+
+  await rig.clock.advance(10_000);
+  expect(rig.sent.length).toBe(600);
+  for (const name of ["a", "b", "c", "d"]) expect(rig.count(name)).toBeGreaterThanOrEqual(149);
+});
+
+test("the writes that wait count together, so that the events of one node are held back by the pods of another", async () => {
+  using rig = new Rig();
+  rig.start("a", { waitingWrites: () => 8 });
+  const other = rig.start("b", { waitingWrites: () => 8 });
+  await rig.clock.advance(10_000);
+  expect(rig.sent.length).toBe(51);
+
+  other[Symbol.dispose]();
+  await rig.clock.advance(10_000);
+  expect(rig.sent.length).toBeGreaterThan(500);
+});
+
+test("a recorder whose queue fills up is not held back, and goes before others then", async () => {
+  using rig = new Rig();
+  rig.start("a", { waitingWrites: () => 100 });
+  rig.start("b", { isFillingUp: () => true });
+  await rig.clock.advance(2_000);
+  expect(rig.count("b")).toBeGreaterThan(190);
+  expect(rig.count("a")).toBeGreaterThan(0);
+  expect(rig.count("a")).toBeLessThan(12);
+});
+
+test("a sender that is aborted while it waits takes nothing, and the next is served", async () => {
+  using rig = new Rig();
+  const none = { waitingWrites: () => 0, isFillingUp: () => false };
+  for (let index = 0; index < 100; index++) await rig.budget.take(none, rig.stop.signal);
+  const stop = new AbortController();
+  let ended = 0;
+  void rig.budget.take({ ...none }, stop.signal).then(() => ended++);
+  void rig.budget.take({ ...none }, rig.stop.signal).then(() => ended++);
+  await rig.clock.advance(5);
+  expect(ended).toBe(0);
+
+  stop.abort();
+  await rig.clock.advance(0);
+  expect(ended).toBe(1);
+  await rig.clock.advance(15);
+  expect(ended).toBe(2);
+});

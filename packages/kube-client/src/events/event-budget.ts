@@ -1,0 +1,91 @@
+import type { Clock } from "@virtual-kubelet/clock";
+
+/** Source: the kubelet's EventRecordQPS and EventBurst. */
+const perSecond = 50;
+const burst = 100;
+/** Minimum time between two events while other writes wait: a tenth of the budget. */
+const busyIntervalMs = 200;
+/** Number of waiting writes from which on events are held back. */
+const manyWrites = 16;
+
+/** An event recorder as its budget sees it. */
+export interface EventSender {
+  /** Number of more important writes that wait for the API server, such as the statuses of pods. */
+  readonly waitingWrites: () => number;
+  /** Whether its events no longer wait for other writes, because its queue would fill up and events be lost. */
+  readonly isFillingUp: () => boolean;
+}
+
+/**
+ * The number of events that one program may send to an API server: 50 a second and bursts of 100, as a kubelet; five a second while 16 or
+ * more of its other writes wait. Event recorders that share a budget take turns.
+ */
+export class EventBudget {
+  readonly #clock: Clock;
+  readonly #senders = new Set<EventSender>();
+  /** Calls that end the wait of a sender, in the order of their coming. */
+  readonly #waiting = new Map<EventSender, () => void>();
+  #timer: Disposable | undefined;
+  #tokens = burst;
+  #tokensAtMs: number;
+  #takenAtMs = -Infinity;
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
+    this.#tokensAtMs = clock.monotonic();
+  }
+
+  /** Adds a sender, whose waiting writes count until it is disposed of. */
+  join(sender: EventSender): Disposable {
+    this.#senders.add(sender);
+    return { [Symbol.dispose]: () => this.#senders.delete(sender) };
+  }
+
+  /** Resolves when the sender may send an event, or when aborted. A sender waits for one event at a time. */
+  take(sender: EventSender, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        signal.removeEventListener("abort", end);
+        this.#waiting.delete(sender);
+        resolve();
+      };
+      if (signal.aborted) return resolve();
+      signal.addEventListener("abort", end, { once: true });
+      this.#waiting.set(sender, end);
+      this.#serve();
+    });
+  }
+
+  #serve(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    for (let [first] = this.#waiting.keys(); first; [first] = this.#waiting.keys()) {
+      const nowMs = this.#clock.monotonic();
+      const tokenMs = this.#tokenMs(nowMs);
+      if (tokenMs > 0) return this.#serveIn(tokenMs);
+      const busyMs = this.#takenAtMs + busyIntervalMs - nowMs;
+      const sender = busyMs > 0 && this.#isBusy() ? this.#waiting.keys().find(({ isFillingUp }) => isFillingUp()) : first;
+      if (!sender) return this.#serveIn(busyMs);
+      this.#tokens--;
+      this.#takenAtMs = nowMs;
+      this.#waiting.get(sender)?.();
+    }
+  }
+
+  #serveIn(ms: number): void {
+    this.#timer = this.#clock.setTimer(Math.ceil(ms), () => this.#serve());
+  }
+
+  /** Milliseconds until there is a token. */
+  #tokenMs(nowMs: number): number {
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
+    this.#tokensAtMs = nowMs;
+    return this.#tokens < 1 ? ((1 - this.#tokens) / perSecond) * 1000 : 0;
+  }
+
+  #isBusy(): boolean {
+    let count = 0;
+    for (const { waitingWrites } of this.#senders) count += waitingWrites();
+    return count >= manyWrites;
+  }
+}
