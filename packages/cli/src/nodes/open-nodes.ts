@@ -36,7 +36,7 @@ type CommonOptions = Omit<VirtualNodeOptions, "provider" | "providerConfig" | "n
 export function openNodes(planned: readonly PlannedNode[], common: CommonOptions, group?: string): OpenedNodes {
   if (group !== undefined) return openPool(planned, common, group);
   const live = new LiveNodes();
-  const shared = planned.length >= sharedFrom ? new SharedCluster(common) : undefined;
+  const shared = sharedOf(planned, common);
   const discovering: { readonly name: string; readonly nodes: DiscoveredNodes }[] = [];
   const runnable = planned.map(({ configured, setup, options, pods }) => {
     const { name, kubeletPort: port, leaseDurationSeconds = defaultLeaseSeconds } = options;
@@ -62,7 +62,7 @@ export function openNodes(planned: readonly PlannedNode[], common: CommonOptions
 /** Creates the pool of nodes that instances share. */
 function openPool(planned: readonly PlannedNode[], common: CommonOptions, group: string): OpenedNodes {
   const live = new LiveNodes();
-  const shared = planned.length >= sharedFrom ? new SharedCluster(common) : undefined;
+  const shared = sharedOf(planned, common);
   const byName = new Map(planned.map((each) => [each.options.name, each]));
   const plannedOf = (name: string): PlannedNode => {
     const found = byName.get(name);
@@ -95,4 +95,10 @@ function openPool(planned: readonly PlannedNode[], common: CommonOptions, group:
     },
   });
   return { runnable: [{ name: `group ${group}`, node: pool }], live, pool, unlisted: () => [] };
+}
+
+/** What the nodes share, if there are many. How many a provider discovers is not known before. */
+function sharedOf(planned: readonly PlannedNode[], common: CommonOptions): SharedCluster | undefined {
+  const isMany = planned.length >= sharedFrom || planned.some(({ setup }) => discoversNodes(setup));
+  return isMany ? new SharedCluster(common) : undefined;
 }
