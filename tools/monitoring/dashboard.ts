@@ -258,7 +258,7 @@ export const rows: readonly PanelRow[] = [
       },
       {
         title: "CPU and event loop",
-        description: "Processor time, and how long the process is held up.",
+        description: "Processor time, and the time between two measurements of the event loop: 0.1 s if the process is never held up.",
         queries: [
           { expr: rate("process_cpu_seconds_total", "instance"), legend: "CPU {{instance}}" },
           { expr: of("nodejs_eventloop_lag_p99_seconds"), legend: "event loop lag 99 % {{instance}}" },

@@ -9,7 +9,10 @@ const eventLoopSampleMs = 100;
 
 /** Options of Prometheus metrics. */
 export interface PrometheusMetricsOptions {
-  /** Include metrics of the process: CPU, memory, event loop, garbage collection. Default: false. */
+  /**
+   * Include metrics of the process: CPU, memory, event loop, garbage collection. The delay of the event loop is measured every 100 ms, and its
+   * values include that interval. Default: false.
+   */
   readonly process?: boolean | undefined;
 }
 
