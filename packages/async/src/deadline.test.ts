@@ -75,3 +75,17 @@ test("the call's own signal has the reason why it is given up, and not a millise
 
   expect(signals.map(({ reason }) => reason as unknown)).toEqual([await late, await stopped]);
 });
+
+test("thousands that wait for one signal have one listener, and all of them end with it", async () => {
+  const clock = new VirtualClock();
+  const abort = new AbortController();
+  const { signal } = abort;
+  const work = Promise.withResolvers<never>().promise;
+  const waiting = Array.from({ length: 1_000 }, () => withDeadline(deadline(clock), signal, () => work));
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+
+  abort.abort(new Error("over"));
+  const outcomes = await Promise.allSettled(waiting);
+
+  expect(new Set(outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason))).toEqual(new Set([signal.reason]));
+});

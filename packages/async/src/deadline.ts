@@ -1,5 +1,6 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError } from "@virtual-kubelet/errdefs";
+import { addAbortCallback, removeAbortCallback } from "./abort-callbacks.ts";
 
 /** How long a call may take. */
 export interface Deadline {
@@ -31,11 +32,11 @@ export async function withDeadline<T>(
     stop.reject(reason);
   };
   const onAbort = (): void => giveUp(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  addAbortCallback(signal, onAbort);
   using _deadline = clock.setTimer(timeoutMs, () => giveUp(new DeadlineExceededError(`${what}: no answer within ${timeoutMs / 1000} s`)));
   try {
     return await Promise.race([(async () => call(inner.signal))(), stop.promise]);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    removeAbortCallback(signal, onAbort);
   }
 }

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export { addAbortCallback, removeAbortCallback } from "./abort-callbacks.ts";
 export { withDeadline, type Deadline } from "./deadline.ts";
 export { inTurns, type InTurnsOptions } from "./in-turns.ts";
 export { KeyedMutex } from "./keyed-mutex.ts";

@@ -1,5 +1,5 @@
+import { addAbortCallback, removeAbortCallback } from "@virtual-kubelet/async";
 import type { Dispatcher } from "undici";
-import { addAbortCallback, removeAbortCallback } from "./abort-callbacks.ts";
 
 /** Maximum number of buffered bytes of an answer; beyond it the connection is not read. */
 const maxWaitingBytes = 64 * 1024;

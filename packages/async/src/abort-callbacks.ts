@@ -28,8 +28,8 @@ class Callbacks {
 const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
 
 /**
- * Calls back once when the signal aborts, like a listener. All callbacks of a signal share one listener, because adding one takes Node.js longer
- * than the rest of the bookkeeping of a request.
+ * Calls back once when the signal aborts, like a listener; never if it has aborted already. All callbacks of a signal share one listener, because
+ * Node.js compares each listener that is added or removed with all others, which takes long if there are thousands.
  *
  * @param callback - must not throw, as the others would not be called
  */
