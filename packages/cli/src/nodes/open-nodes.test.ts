@@ -47,7 +47,7 @@ function discovering(names: readonly string[]): ProviderDefinition {
 }
 
 function planned(name: string, definition: ProviderDefinition): PlannedNode {
-  const options: PlannedNode["options"] = { name, kubeletPort: 0, taints: [], instance: { identity: "program" } };
+  const options: PlannedNode["options"] = { name, kubeletPort: 0, taints: [], declaredFeatures: [], instance: { identity: "program" } };
   return { configured: name, setup: { definition, config: {}, filledIn: [] }, options, pods: {} };
 }
 
