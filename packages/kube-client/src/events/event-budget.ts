@@ -64,10 +64,12 @@ export class EventBudget {
       const tokenMs = this.#tokenMs(nowMs);
       if (tokenMs > 0) return this.#serveIn(tokenMs);
       const busyMs = this.#takenAtMs + busyIntervalMs - nowMs;
-      const sender = busyMs > 0 && this.#isBusy() ? [...this.#waiting.keys()].find(({ isFillingUp }) => isFillingUp()) : first;
+      const isHeldBack = busyMs > 0 && this.#isBusy();
+      const sender = isHeldBack ? [...this.#waiting.keys()].find(({ isFillingUp }) => isFillingUp()) : first;
       if (!sender) return this.#serveIn(busyMs);
       this.#tokens--;
-      this.#takenAtMs = nowMs;
+      // Whoever goes before others does not delay them.
+      if (!isHeldBack) this.#takenAtMs = nowMs;
       this.#waiting.get(sender)?.();
     }
   }
