@@ -317,6 +317,11 @@ test.for<[string, Given, string]>([
     "vk.yaml: nodes[0].count: 0: expected a whole number from 1 to 10000",
   ],
   [
+    "a count beyond all arrays",
+    { file: `${head}nodes: [{ name: sim, count: 1e15, provider: mock }]` },
+    "vk.yaml: nodes[0].count: 1000000000000000: expected a whole number from 1 to 10000",
+  ],
+  [
     "two provider configurations",
     { file: `${head}nodes: [{ provider: mock, providerConfig: {}, providerConfigFile: x.json }]` },
     'vk.yaml: nodes[0].providerConfigFile: "x.json": expected either this or providerConfig, not both',

@@ -15,9 +15,12 @@ interface NameProblem {
   readonly message: string;
 }
 
-/** Names of the nodes that an entry stands for. An entry `sim` with a count of 2 stands for `sim-0` and `sim-1`. */
+/**
+ * Names of the nodes that an entry stands for. An entry `sim` with a count of 2 stands for `sim-0` and `sim-1`. Names are checked even if the
+ * count is refused, so it may be any number.
+ */
 function nodeNames({ name, count }: Named): string[] {
-  return count === undefined ? [name] : Array.from({ length: count }, (_, number) => `${name}-${number}`);
+  return count === undefined ? [name] : Array.from({ length: Math.min(count, maxNodeCount) }, (_, number) => `${name}-${number}`);
 }
 
 /** Entry of the configuration that a node comes from. */
