@@ -1,7 +1,8 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Pod } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { PodAddresses } from "./pod/pod-addresses.ts";
 import { UsedAddresses } from "./pod/used-addresses.ts";
 import { MockRig, podOf, refOf } from "./test-support/mock-rig.ts";
 
@@ -121,6 +122,24 @@ test("a numbered node uses the whole range when its own /24 is full", async () =
   expect([...ips].slice(0, 256).filter((ip) => !ip?.startsWith("10.0.1."))).toEqual(["10.0.0.1", "10.0.0.2"]);
   expect(ips.size).toBe(510);
   await expect(rig.create(podOf({ name: "one-too-many" }))).rejects.toThrow("all 510 pod addresses");
+});
+
+test("a numbered node whose /24 is full does not look through those of a thousand others", () => {
+  const used = new UsedAddresses();
+  const nodes = Array.from(
+    { length: 1_000 },
+    (_, number) => new PodAddresses({ range: "10.88.0.0/13", nodeName: `sim-${number}`, used, listPods: () => [] }),
+  );
+  for (const node of nodes) for (let pod = 0; pod < 254; pod++) node.take(`${pod}`);
+  const looksUp = vi.spyOn(used, "has");
+
+  expect(nodes.map((node) => node.take("more")).filter((_, number) => number % 333 === 0)).toEqual([
+    "10.95.255.1",
+    "10.94.178.1",
+    "10.93.101.1",
+    "10.92.24.1",
+  ]);
+  expect(looksUp.mock.calls.length).toBe(1_000 * 255);
 });
 
 test("an address that two pods have is free when both have ended", async () => {

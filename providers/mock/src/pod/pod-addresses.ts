@@ -40,9 +40,13 @@ export class PodAddresses implements Disposable {
 
   constructor(options: PodAddressesOptions) {
     const { base, bits } = parseRange(options.range) ?? { base: 0, bits: 32 };
+    const count = 2 ** (32 - bits) - 2;
+    const parts = (count + 2) / partSize;
+    const part = partOf(options.nodeName, parts);
     this.#options = options;
-    this.#range = { first: base + 1, count: 2 ** (32 - bits) - 2, next: 0 };
-    this.#own = ownPart(this.#range, options.nodeName);
+    // When their own parts are full, nodes go on at the other end of the range, where the parts of nodes with low numbers are not in the way.
+    this.#range = { first: base + 1, count, next: part === undefined ? 0 : (parts - 1 - part) * partSize };
+    this.#own = part === undefined ? this.#range : { first: base + 1 + part * partSize, count: partSize - 2, next: 0 };
   }
 
   /** Whether the text is a supported IPv4 range. */
@@ -128,12 +132,10 @@ function nextFree(span: Span, used: UsedAddresses): number | undefined {
   return undefined;
 }
 
-/** The /24 of the number at the end of the node's name; the whole range if there is no such number, or the range is not larger. */
-function ownPart(range: Span, nodeName: string): Span {
-  const parts = (range.count + 2) / partSize;
+/** Index of the /24 of the number at the end of the node's name; `undefined` if there is no such number, or the range is not larger. */
+function partOf(nodeName: string, parts: number): number | undefined {
   const number = /\d+$/.exec(nodeName)?.[0];
-  if (number === undefined || parts < 2) return range;
-  return { first: range.first + (Number(number) % parts) * partSize, count: partSize - 2, next: 0 };
+  return number === undefined || parts < 2 ? undefined : Number(number) % parts;
 }
 
 /** Addresses of the pods that run, by UID. */
