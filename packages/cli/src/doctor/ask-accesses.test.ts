@@ -67,6 +67,18 @@ test.each([
   expect([server.rulesReviews, server.accessReviews, server.mostAtOnce]).toEqual([1, 1_001, 8]);
 });
 
+test.each([
+  ["no question about all objects at once", (name: string | undefined) => name === undefined, ["get leases vk-999: no role"], 1_002],
+  ["no question", () => true, names.map((name) => `get leases ${name}: away`), 2],
+])("an API server that answers %s", async (_, fails, denied, reviews) => {
+  const server = new Authorizer(printed(names.slice(0, -1)), new Error("404"), fails);
+  const questions = needed(names).filter(({ resource, verb }) => resource === "leases" && verb === "get");
+
+  expect(await server.denied(questions)).toEqual(denied);
+
+  expect(server.accessReviews).toBe(reviews);
+});
+
 test("each of a few objects is asked about at once", async () => {
   const server = new Authorizer(printed(names));
   const questions = needed(names.slice(0, 8));
@@ -104,11 +116,20 @@ class Authorizer {
   #atOnce = 0;
   readonly #rules: readonly AccessRule[];
   readonly #rulesAnswer: unknown;
+  readonly #fails: (name: string | undefined) => boolean;
 
-  /** @param rulesAnswer - answer of a review of rules, or the error that it fails with; default: all rules */
-  constructor(rules: readonly AccessRule[], rulesAnswer: unknown = { status: { incomplete: false, resourceRules: rules } }) {
+  /**
+   * @param rulesAnswer - answer of a review of rules, or the error that it fails with; default: all rules
+   * @param fails - whether a review of access to an object fails; default: never
+   */
+  constructor(
+    rules: readonly AccessRule[],
+    rulesAnswer: unknown = { status: { incomplete: false, resourceRules: rules } },
+    fails: (name: string | undefined) => boolean = () => false,
+  ) {
     this.#rules = rules;
     this.#rulesAnswer = rulesAnswer;
+    this.#fails = fails;
   }
 
   get rulesReviews(): number {
@@ -136,6 +157,7 @@ class Authorizer {
     await new Promise(setImmediate);
     this.#atOnce--;
     const { resourceAttributes } = spec;
+    if (this.#fails(resourceAttributes?.name)) throw new Error("away");
     const allowed = resourceAttributes !== undefined && this.#rules.some((rule) => allows(rule, resourceAttributes));
     return { status: { allowed, reason: allowed ? "" : "no role" } };
   }

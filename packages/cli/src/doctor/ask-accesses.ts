@@ -10,7 +10,7 @@ const maxObjects = 8;
 
 /**
  * Asks the API server whether it would allow each access. The same access to more than 8 objects by name, such as those of a thousand nodes, is
- * asked about for all objects at once. If that is denied, the rules of the program's user tell which of them are allowed. Only if the API server
+ * asked about for all objects at once. If that is not allowed, the rules of the program's user tell which of them are allowed. Only if the API server
  * does not tell all of the rules, each object is asked about.
  *
  * @returns the answers, those about the same access to different objects one after the other
@@ -36,7 +36,12 @@ export async function askAccesses(
     const [first] = group;
     if (first === undefined || group.length <= maxObjects) return await Promise.all(group.map(ask));
     const ofAll = await ask({ ...first, name: undefined });
-    if (ofAll.outcome !== "denied") return group.map((question) => ({ ...ofAll, question }));
+    if (ofAll.outcome === "allowed") return group.map((question) => ({ ...ofAll, question }));
+    if (ofAll.outcome === "unknown") {
+      // The question may have failed because it names no object, or once only; if the API server does not answer at all, it is not asked for each.
+      const ofFirst = await ask(first);
+      if (ofFirst.outcome === "unknown") return group.map((question) => ({ ...ofFirst, question }));
+    }
     return await askByRules(group, await rulesIn(first.namespace), ask);
   });
   return (await Promise.all(answers)).flat();
