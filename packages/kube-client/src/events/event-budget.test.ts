@@ -10,7 +10,7 @@ class Rig implements Disposable {
   readonly stop = new AbortController();
 
   start(name: string, sender: Partial<EventSender> = {}): Disposable {
-    const whole = { waitingWrites: () => 0, isFillingUp: () => false, ...sender };
+    const whole = { waitingWrites: () => 0, queued: () => 0, isFillingUp: () => false, ...sender };
     const membership = this.budget.join(whole);
     void this.#send(name, whole);
     return membership;
@@ -69,7 +69,7 @@ test("a recorder whose queue fills up is not held back, and goes before others t
 
 test("a sender that is aborted while it waits takes nothing, and the next is served", async () => {
   using rig = new Rig();
-  const none = { waitingWrites: () => 0, isFillingUp: () => false };
+  const none = { waitingWrites: () => 0, queued: () => 0, isFillingUp: () => false };
   for (let index = 0; index < 100; index++) await rig.budget.take(none, rig.stop.signal);
   const stop = new AbortController();
   let ended = 0;
@@ -83,4 +83,39 @@ test("a sender that is aborted while it waits takes nothing, and the next is ser
   expect(ended).toBe(1);
   await rig.clock.advance(15);
   expect(ended).toBe(2);
+});
+
+test("at most 20,000 events wait in all queues, and they are not held back for long", async () => {
+  using rig = new Rig();
+  let queued = 10_000;
+  rig.start("a", { waitingWrites: () => 100, queued: () => queued });
+  rig.start("b", { queued: () => queued });
+  expect(rig.budget.hasRoom).toBe(false);
+  await rig.clock.advance(10_000);
+  expect(rig.sent.length).toBeGreaterThan(500);
+
+  queued = 4_000;
+  expect(rig.budget.hasRoom).toBe(true);
+  rig.sent.length = 0;
+  await rig.clock.advance(10_000);
+  expect(rig.sent.length).toBeLessThan(60);
+});
+
+test("of many recorders that end together, eight send at once, and one that is aborted meanwhile sends nothing", async () => {
+  const budget = new EventBudget({ clock: new VirtualClock() });
+  const stop = new AbortController();
+  let sending = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const send = (): Promise<void> => {
+    sending++;
+    return promise;
+  };
+  const flushes = Array.from({ length: 20 }, () => budget.flush(send, stop.signal));
+  expect(sending).toBe(8);
+
+  stop.abort(new Error("over"));
+  resolve();
+  const ends = await Promise.allSettled(flushes);
+  expect(ends.filter(({ status }) => status === "rejected").length).toBe(12);
+  expect(sending).toBe(8);
 });

@@ -1,3 +1,4 @@
+import { Semaphore } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 
 /** Source: the kubelet's EventRecordQPS and EventBurst. */
@@ -7,24 +8,31 @@ const burst = 100;
 const busyIntervalMs = 200;
 /** Number of waiting writes from which on events are held back. */
 const manyWrites = 16;
+/** Number of events that wait in all queues: those of 400 seconds, which take 20 MiB. */
+const maxQueued = 20_000;
+/** Number of recorders that send their last events at once. */
+const maxFlushing = 8;
 
 /** An event recorder as its budget sees it. */
 export interface EventSender {
   /** Number of more important writes that wait for the API server, such as the statuses of pods. */
   readonly waitingWrites: () => number;
+  /** Number of its events that wait. */
+  readonly queued: () => number;
   /** Whether its events no longer wait for other writes, because its queue would fill up and events be lost. */
   readonly isFillingUp: () => boolean;
 }
 
 /**
  * The number of events that one program may send to an API server: 50 a second and bursts of 100, as a kubelet; five a second while 16 or
- * more of its other writes wait. Event recorders that share a budget take turns.
+ * more of its other writes wait. Event recorders that share a budget take turns, and at most 20,000 of their events wait.
  */
 export class EventBudget {
   readonly #clock: Clock;
   readonly #senders = new Set<EventSender>();
   /** Calls that end the wait of a sender, in the order of their coming. */
   readonly #waiting = new Map<EventSender, () => void>();
+  readonly #flushes = new Semaphore(maxFlushing);
   #timer: Disposable | undefined;
   #tokens = burst;
   #tokensAtMs: number;
@@ -39,6 +47,20 @@ export class EventBudget {
   join(sender: EventSender): Disposable {
     this.#senders.add(sender);
     return { [Symbol.dispose]: () => this.#senders.delete(sender) };
+  }
+
+  /** Whether one more event may wait. */
+  get hasRoom(): boolean {
+    return this.#queued < maxQueued;
+  }
+
+  /**
+   * Sends one of the last events of a recorder that ends, beyond the budget, but few at once.
+   *
+   * @throws `signal.reason` when aborted before; else what `send` throws
+   */
+  flush(send: () => Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+    return this.#flushes.run(send, signal);
   }
 
   /** Resolves when the sender may send an event, or when aborted. A sender waits for one event at a time. */
@@ -64,7 +86,7 @@ export class EventBudget {
       const tokenMs = this.#tokenMs(nowMs);
       if (tokenMs > 0) return this.#serveIn(tokenMs);
       const busyMs = this.#takenAtMs + busyIntervalMs - nowMs;
-      const isHeldBack = busyMs > 0 && this.#isBusy();
+      const isHeldBack = busyMs > 0 && this.#queued <= maxQueued / 2 && this.#isBusy();
       const sender = isHeldBack ? [...this.#waiting.keys()].find(({ isFillingUp }) => isFillingUp()) : first;
       if (!sender) return this.#serveIn(busyMs);
       this.#tokens--;
@@ -83,6 +105,12 @@ export class EventBudget {
     this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
     this.#tokensAtMs = nowMs;
     return this.#tokens < 1 ? ((1 - this.#tokens) / perSecond) * 1000 : 0;
+  }
+
+  get #queued(): number {
+    let count = 0;
+    for (const { queued } of this.#senders) count += queued();
+    return count;
   }
 
   #isBusy(): boolean {

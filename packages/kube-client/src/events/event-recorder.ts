@@ -67,7 +67,7 @@ export interface EventRecorder<Reason extends string = string> {
   readonly counts: EventCounts;
   /**
    * Records an event; returns at once and never throws. Events beyond a thousand that wait for the budget
-   * (50 a second, bursts of 100) are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
+   * (50 a second, bursts of 100), or 20,000 of all recorders that share it, are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
    * away, the oldest event is tried twelve times, with ten seconds between attempts or the server's Retry-After, a minute at
    * most; then it is given up and counted in `vk_events_failed_total`. All others wait behind it, and the next has twelve attempts of its
    * own, so an event may wait for as long as the server is away. If the server answers that it cannot accept one now, because of a
@@ -121,6 +121,7 @@ class ApiEventRecorder implements EventRecorder {
     this.#budget = options.budget ?? new EventBudget(options);
     this.#sender = {
       waitingWrites: options.waitingWrites ?? (() => 0),
+      queued: () => this.#queue.length,
       isFillingUp: () => this.#queue.length > maxQueuedWhileBusy,
     };
   }
@@ -136,7 +137,7 @@ class ApiEventRecorder implements EventRecorder {
     const occurrences = ++series.unsent;
     if (isSpam) return metrics.count("vk_events_filtered_total");
     const room = this.#held.has(namespaceOf(object)) ? maxQueuedWhileHeld : maxQueued;
-    if (this.#queue.length >= room) return this.#drop(1);
+    if (this.#queue.length >= room || !this.#budget.hasRoom) return this.#drop(1);
     series.unsent = 0;
     this.#queue.push({ series, object, type, reason, message: cut(told), isCombined, occurrences, atMs: clock.now(), tries: 0 });
     this.#wake();
@@ -158,8 +159,11 @@ class ApiEventRecorder implements EventRecorder {
     try {
       while (!signal.aborted) await this.#work(signal, limit);
       for (let next = this.#queue[0]; next && !limit.aborted; next = this.#queue[0]) {
-        await this.#send(next, limit);
-        this.#queue.shift();
+        const send = async (): Promise<void> => {
+          await this.#send(next, limit);
+          this.#queue.shift();
+        };
+        await this.#budget.flush(send, limit).catch(() => {});
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
