@@ -63,7 +63,13 @@ class Instance {
             configSchema: { safeParse: (data) => ({ success: true, data }) },
             create: (owner) => {
               group.create(owner.nodeName, identity);
-              return new ScriptedProvider(owner);
+              const provider = new ScriptedProvider(owner);
+              const notifyPods = provider.notifyPods.bind(provider);
+              provider.notifyPods = (listener) => {
+                group.follow(owner.nodeName, identity);
+                notifyPods(listener);
+              };
+              return provider;
             },
           },
           providerConfig: {},
@@ -136,6 +142,8 @@ class Group {
   readonly stolen: string[] = [];
   /** Called before an instance creates the provider of a node, which fails if it throws. */
   create: (nodeName: string, identity: string) => void = () => {};
+  /** Called when the pods of a node are followed, long after its Lease was taken; the node fails if it throws. */
+  follow: (nodeName: string, identity: string) => void = () => {};
   readonly #renewed = new Map<string, { holder: string; atMs: number; durationMs: number }>();
 
   constructor() {
@@ -401,6 +409,25 @@ describe("instances with different lists of nodes", () => {
     expect([having(), group.stolen, group.holders.get(absent)?.length]).toEqual([[heir], [], 1]);
     expect(group.instances.find(({ identity }) => identity === heir)?.pool.health).toEqual({ ready: true, standingBy: false });
   });
+});
+
+test("an adopted node that fails is tried again within the duration of a lease, not given up to nobody for three", async () => {
+  const group = new Group();
+  const [absent = ""] = group.share("c", ["a", "b", "c"]);
+  const tries: number[] = [];
+  // Its claim has renewed the Lease by then.
+  group.follow = (name) => {
+    if (name !== absent || tries.push(group.clock.monotonic()) > 1) return;
+    throw new Error("the back end broke the connection");
+  };
+  for (const identity of ["a", "b"]) group.start(identity);
+  group.start("c", { nodes: nodeNames.filter((name) => name !== absent) });
+  await group.settle(5 * leaseMs);
+
+  expect(tries).toHaveLength(2);
+  expect(tries[1]! - tries[0]!).toBeLessThan(leaseMs + 10_000);
+  expect(group.instances.some(({ nodes }) => nodes.includes(absent))).toBe(true);
+  expect(group.stolen).toEqual([]);
 });
 
 test("a second program with the identity of a member fails with an error that says so, and the first one goes on", async () => {

@@ -319,8 +319,9 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
       durationMs: this.#durationMs,
     });
     if (claim.kind !== "create" && claim.kind !== "take") {
-      // Whoever else runs it does so now.
-      if (seen?.lease && holderOf(seen.lease) !== identity) this.#failing.forget(name);
+      // This instance's own Lease, of a run that has just failed, shows nobody else who runs the node.
+      if (!seen?.lease || holderOf(seen.lease) === identity) return false;
+      this.#failing.forget(name);
       this.#giveUp(name);
       return false;
     }
