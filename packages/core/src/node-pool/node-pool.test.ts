@@ -605,6 +605,17 @@ describe("a node that fails", () => {
     await expect(rig.pool.ready).rejects.toThrow("the provider rejects its settings");
   });
 
+  test("at such a start, but after others are ready, is only that node, also one whose start has hung for hours", async () => {
+    await using rig = new Pool(nodeNames);
+    await rig.settle(6_000);
+    rig.succeed(nodeNames.slice(0, 5));
+    await rig.settle(3 * 3_600_000);
+    rig.fail("sim-5", new Error("the back end gave up"));
+    await rig.settle(1_000);
+
+    expect(rig.pool.state).toMatchObject({ running: 5, failing: [{ node: "sim-5", problem: "the back end gave up" }] });
+  });
+
   test("after a takeover is tried again at growing intervals, while the others run, until it succeeds", async () => {
     const group = await sharing("a", "b");
     await group.settle(60_000);

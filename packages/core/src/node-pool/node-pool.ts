@@ -124,7 +124,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   readonly #wanted = new Map<string, Wanted>();
   readonly #failing: FailingNodes;
   readonly #share: NodeShare;
-  /** Nodes whose failure ends the run: those that an instance that is alone at its start begins with, until they are ready. */
+  /** Nodes whose failure ends the run: those that an instance that is alone at its start begins with, until one of them is ready. */
   #first: Set<string> | undefined;
 
   /** @throws InvalidInputError if the group's name cannot be a label's value */
@@ -286,7 +286,8 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   #noteReady(): void {
     for (const [name, { node }] of this.#running) {
       if (!node.health.ready) continue;
-      this.#first?.delete(name);
+      // From now on the end of this instance would be the end of a node that runs.
+      this.#first?.clear();
       this.#failing.forget(name);
     }
   }
