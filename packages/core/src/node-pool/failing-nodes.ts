@@ -5,6 +5,12 @@ import { backoffMs, type Logger, type Metrics } from "@virtual-kubelet/kube-clie
 /** Back-off of a node whose run failed. */
 const retryBounds = { initialMs: 2_000, maxMs: 120_000 };
 
+/**
+ * Maximum back-off where other instances can take the node, in durations of its Lease. A try may renew the Lease before it fails, and half of
+ * this, the shortest wait, is long enough for the next instance to see that nobody runs the node.
+ */
+const yieldsFor = 8;
+
 /** A node that does not run because its last run failed. */
 export interface NodeFailure {
   readonly node: string;
@@ -15,6 +21,8 @@ export interface NodeFailure {
 }
 
 export interface FailingNodesOptions {
+  /** Duration of the nodes' Leases in milliseconds. */
+  readonly durationMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -43,11 +51,16 @@ export class FailingNodes {
     return [...this.#failures.values()].map(({ node, problem, attempt }) => ({ node, problem, attempt }));
   }
 
-  /** Notes, logs and counts a failure. */
-  note(node: string, error: unknown): void {
-    const { clock, random, logger, metrics } = this.#options;
+  /**
+   * Notes, logs and counts a failure.
+   *
+   * @param hasHeirs - whether other instances can take the node
+   */
+  note(node: string, error: unknown, hasHeirs: boolean): void {
+    const { clock, random, logger, metrics, durationMs } = this.#options;
     const attempt = (this.#failures.get(node)?.attempt ?? 0) + 1;
-    const delayMs = backoffMs(retryBounds, attempt, random);
+    const maxMs = hasHeirs ? Math.max(retryBounds.maxMs, yieldsFor * durationMs) : retryBounds.maxMs;
+    const delayMs = backoffMs({ ...retryBounds, maxMs }, attempt, random);
     const problem = messageOf(error);
     this.#failures.set(node, { node, problem, attempt, dueMs: clock.monotonic() + delayMs });
     metrics.count("vk_node_failures_total");

@@ -662,6 +662,28 @@ describe("a node that fails", () => {
     expect(again.pool.health).toEqual({ ready: false, standingBy: true });
   });
 
+  test("on its owner only, and after each try has renewed its lease, is run by another one within minutes, too", async () => {
+    const group = await sharing("a", "b");
+    const [broken = ""] = group.share("b", ["a", "b"]);
+    group.instances.splice(1, 1)[0]!.stop();
+    await group.until(["a"], leaseMs);
+    const tries: number[] = [];
+    group.follow = (name, identity) => {
+      if (name !== broken || identity !== "b") return;
+      tries.push(group.clock.monotonic());
+      throw new Error("connect ECONNREFUSED");
+    };
+    const again = group.start("b");
+    await group.settle(15 * 60_000);
+
+    expect([group.instances[0]?.nodes.includes(broken), again.nodes.includes(broken)]).toEqual([true, false]);
+    expect(again.pool.health).toEqual({ ready: false, standingBy: true });
+    expect(group.stolen).toEqual([]);
+    const tried = tries.length;
+    await group.settle(15 * 60_000);
+    expect([tries.length, group.instances[0]?.nodes.includes(broken)]).toEqual([tried, true]);
+  });
+
   test("after it was ready is counted and tried again, also if it cannot even be created", async () => {
     await using rig = new Pool(nodeNames);
     await rig.settle(6_000);

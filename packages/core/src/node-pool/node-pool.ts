@@ -152,7 +152,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
       durationSeconds: memberSeconds,
     });
     this.#share = new NodeShare({ nodeNames: options.nodeNames, identity, durationMs: this.#durationMs });
-    this.#failing = new FailingNodes({ clock, random, logger: this.#logger, metrics });
+    this.#failing = new FailingNodes({ durationMs: this.#durationMs, clock, random, logger: this.#logger, metrics });
     this.#members = new SettledMembers({ settleMs, maxSettleMs: 4 * settleMs });
     // A caller that only awaits run() gets the failure there.
     this.#ready.promise.catch(() => {});
@@ -372,7 +372,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     if (aborted) this.#logger.warn({ node: name, err: messageOf(error) }, "the node failed while it stopped");
     else if (this.#first?.has(name)) this.#failed.abort(error);
     else {
-      this.#failing.note(name, error);
+      this.#failing.note(name, error, (this.#members.current?.length ?? 0) > 1);
       this.#want(name);
     }
   }
