@@ -65,6 +65,7 @@ class Instance {
               group.create(owner.nodeName, identity);
               const provider = new ScriptedProvider(owner);
               const notifyPods = provider.notifyPods.bind(provider);
+              provider.script("createPod", (_ref, signal) => group.createPod(identity, signal));
               provider.notifyPods = (listener) => {
                 group.follow(owner.nodeName, identity);
                 notifyPods(listener);
@@ -86,7 +87,7 @@ class Instance {
         return { [Symbol.dispose]: () => void this.served.delete(name) };
       },
     });
-    void this.pool.run(this.#abort.signal).then(
+    void this.pool.run(this.#abort.signal, { shutdownTimeoutMs: group.shutdownTimeoutMs }).then(
       () => (this.outcome = "ended"),
       (error: unknown) => (this.outcome = error),
     );
@@ -142,8 +143,11 @@ class Group {
   readonly stolen: string[] = [];
   /** Called before an instance creates the provider of a node, which fails if it throws. */
   create: (nodeName: string, identity: string) => void = () => {};
+  /** Called when the provider of an instance creates a pod. */
+  createPod: (identity: string, signal: AbortSignal) => void | Promise<void> = () => {};
   /** Called when the pods of a node are followed, long after its Lease was taken; the node fails if it throws. */
   follow: (nodeName: string, identity: string) => void = () => {};
+  shutdownTimeoutMs = 30_000;
   readonly #renewed = new Map<string, { holder: string; atMs: number; durationMs: number }>();
 
   constructor() {
@@ -246,6 +250,29 @@ describe("instances that share nodes", () => {
 
     expect(await group.until(["a", "b"], 2 * leaseMs)).toBeLessThan(leaseMs + 10_000);
     expect(group.stolen).toEqual([]);
+  });
+
+  test("hand over no node with a call in progress, however long a stop may last", async () => {
+    const group = new Group();
+    group.shutdownTimeoutMs = 120_000;
+    const calls: string[] = [];
+    group.createPod = async (identity, signal) => {
+      calls.push(`${identity} begins`);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      calls.push(`${identity} ends`);
+      throw signal.reason;
+    };
+    for (const identity of ["a", "b"]) group.start(identity);
+    await group.until(["a", "b"], 20_000);
+    const [nodeName = ""] = group.share("c", ["a", "b", "c"]);
+    const owner = ownerOf(nodeName, ["a", "b"]);
+    const spec = { nodeName, restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] };
+    group.client.put(resources.pods, { metadata: { namespace: "default", name: "web" }, spec, status: { phase: "Pending" } });
+    await group.settle(5_000);
+    group.start("c");
+    await group.settle(60_000);
+
+    expect(calls).toEqual([`${owner} begins`, `${owner} ends`, "c begins"]);
   });
 
   test("take over from one that ends within seconds", async () => {

@@ -180,9 +180,14 @@ export class NodeController {
    * can be others: its last renewal must be younger than three quarters of the Lease, which leaves time for the answer and for the clocks.
    */
   get isHeld(): boolean {
+    return this.heldForMs > 0;
+  }
+
+  /** Milliseconds for which {@link isHeld} stays true without a further renewal; infinite where there can be no other instance. */
+  get heldForMs(): number {
     const { instance, leaseDurationSeconds = defaultLeaseDurationSeconds } = this.#options.nodeOptions;
     const hasOthers = instance.standby === true || instance.group !== undefined;
-    return !hasOthers || (this.leaseAgeMs ?? 0) < leaseDurationSeconds * 1000 * certainShare;
+    return hasOthers ? leaseDurationSeconds * 1000 * certainShare - (this.leaseAgeMs ?? 0) : Infinity;
   }
 
   /** Whether this instance waits while another one runs the node. */

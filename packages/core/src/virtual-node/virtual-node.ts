@@ -278,12 +278,19 @@ export class VirtualNode {
     const nodeEnd = new AbortController();
     const nodeSignal = AbortSignal.any([signal, nodeEnd.signal]);
     let overdue: Disposable | undefined;
+    using _overdue = { [Symbol.dispose]: () => overdue?.[Symbol.dispose]() };
+    // Nothing renews the Lease any more, so that another instance may soon take the node: then no call may be in progress here.
+    const endPods = (reason: unknown, limitMs: number): void => {
+      const leftMs = Math.min(limitMs, Math.max(0, node.heldForMs));
+      if (leftMs < Infinity && !hardEnd.signal.aborted) overdue = this.#clock.setTimer(leftMs, () => hardEnd.abort(reason));
+      podsEnd.abort(reason);
+    };
     const onNodeFailed = (error: unknown): never => {
-      if (!hardEnd.signal.aborted) overdue = this.#clock.setTimer(shutdownTimeoutMs, () => hardEnd.abort(error));
-      podsEnd.abort(error);
+      endPods(error, shutdownTimeoutMs);
       throw error;
     };
-    const running = node.run(nodeSignal, { shutdownTimeoutMs, isRemoved }).then(() => podsEnd.abort(signal.reason), onNodeFailed);
+    // The whole stop has a limit already.
+    const running = node.run(nodeSignal, { shutdownTimeoutMs, isRemoved }).then(() => endPods(signal.reason, Infinity), onNodeFailed);
     // The pods below are awaited first; a failure of the node ends them through podsEnd.
     running.catch(() => {});
     const ends = {
@@ -301,8 +308,6 @@ export class VirtualNode {
         await running.catch(() => {});
         throw error;
       }
-    } finally {
-      overdue?.[Symbol.dispose]();
     }
     await running;
     if (isRemoved() && node.isDeleted) await removeAtBackEnd(provider, this.#logger, ends.hardSignal);
