@@ -8,12 +8,11 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 const fixedNewSpace = "--semi-space-growth-factor=1";
 
 /**
- * The heap may grow by this number of bytes before the next full collection, but no less than by a fifth and no more than to the double. By default
- * V8 lets it grow up to fourfold. `--optimize-for-size` would save little more memory, and costs a fifth of the processor time that 1,000 nodes
- * need for their pods.
+ * The heap may grow by this number of bytes before the next full collection, but no less than by half and no more than to the double. By default V8
+ * lets it grow up to fourfold. With 1,000 nodes and 10,000 pods, a growth of a fifth saves 22 of 451 MiB, and costs a third more processor time.
  */
-const growthBytes = 48 * 2 ** 20;
-const minGrowthPercent = 20;
+const growthBytes = 64 * 2 ** 20;
+const minGrowthPercent = 50;
 const maxGrowthPercent = 100;
 
 /**

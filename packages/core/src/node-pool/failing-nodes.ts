@@ -11,6 +11,12 @@ const retryBounds = { initialMs: 2_000, maxMs: 120_000 };
  */
 const yieldsFor = 8;
 
+/** Time for which a node has to be ready until its earlier failures no longer count, in milliseconds. */
+const calmMs = 120_000;
+
+/** Of a node's consecutive failures the first three and every tenth are logged. */
+const [logFirst, logEvery] = [3, 10];
+
 /** A node that does not run because its last run failed. */
 export interface NodeFailure {
   readonly node: string;
@@ -29,26 +35,34 @@ export interface FailingNodesOptions {
   readonly metrics: Metrics;
 }
 
+interface Failure extends NodeFailure {
+  /** Monotonic time of the next try. */
+  readonly dueMs: number;
+  /** Monotonic time at which the node was ready again. */
+  readonly readyMs: number | undefined;
+}
+
 /** The nodes whose last run failed, from the failure until they are ready or another instance runs them. */
 export class FailingNodes {
   readonly #options: FailingNodesOptions;
-  readonly #failures = new Map<string, NodeFailure & { readonly dueMs: number }>();
+  /** By node; a node that is ready again stays for a while, so that it does not begin anew with the shortest wait. */
+  readonly #failures = new Map<string, Failure>();
 
   constructor(options: FailingNodesOptions) {
     this.#options = options;
   }
 
   get size(): number {
-    return this.#failures.size;
+    return this.#failing.length;
   }
 
   /** Names of the nodes. */
-  get names(): IterableIterator<string> {
-    return this.#failures.keys();
+  get names(): string[] {
+    return this.#failing.map(({ node }) => node);
   }
 
   list(): NodeFailure[] {
-    return [...this.#failures.values()].map(({ node, problem, attempt }) => ({ node, problem, attempt }));
+    return this.#failing.map(({ node, problem, attempt }) => ({ node, problem, attempt }));
   }
 
   /**
@@ -58,14 +72,28 @@ export class FailingNodes {
    */
   note(node: string, error: unknown, hasHeirs: boolean): void {
     const { clock, random, logger, metrics, durationMs } = this.#options;
-    const attempt = (this.#failures.get(node)?.attempt ?? 0) + 1;
+    const nowMs = clock.monotonic();
+    const known = this.#failures.get(node);
+    const attempt = known && !isCalm(known, nowMs) ? known.attempt + 1 : 1;
     const maxMs = hasHeirs ? Math.max(retryBounds.maxMs, yieldsFor * durationMs) : retryBounds.maxMs;
     const delayMs = backoffMs({ ...retryBounds, maxMs }, attempt, random);
     const problem = messageOf(error);
-    this.#failures.set(node, { node, problem, attempt, dueMs: clock.monotonic() + delayMs });
+    this.#failures.set(node, { node, problem, attempt, dueMs: nowMs + delayMs, readyMs: undefined });
     metrics.count("vk_node_failures_total");
-    metrics.gauge("vk_nodes_failing", this.#failures.size);
+    this.#tell();
+    if (attempt > logFirst && attempt % logEvery !== 0) return;
     logger.error({ node, err: problem, attempt, delayMs: Math.round(delayMs) }, "the node failed; trying it again, while the others go on");
+  }
+
+  /** Notes that a node is ready; its failures count until it has been for a while. */
+  noteReady(node: string): void {
+    const known = this.#failures.get(node);
+    if (!known) return;
+    const nowMs = this.#options.clock.monotonic();
+    if (isCalm(known, nowMs)) this.#failures.delete(node);
+    if (known.readyMs !== undefined) return;
+    this.#failures.set(node, { ...known, readyMs: nowMs });
+    this.#tell();
   }
 
   /** Whether the node may be started; `true` for one that did not fail. */
@@ -74,8 +102,20 @@ export class FailingNodes {
     return dueMs === undefined || dueMs <= this.#options.clock.monotonic();
   }
 
-  /** Forgets the failures of a node, which runs here or elsewhere. */
+  /** Forgets the failures of a node that another instance runs, or that is to run here for another reason. */
   forget(node: string): void {
-    if (this.#failures.delete(node)) this.#options.metrics.gauge("vk_nodes_failing", this.#failures.size);
+    if (this.#failures.delete(node)) this.#tell();
   }
+
+  get #failing(): Failure[] {
+    return [...this.#failures.values()].filter(({ readyMs }) => readyMs === undefined);
+  }
+
+  #tell(): void {
+    this.#options.metrics.gauge("vk_nodes_failing", this.size);
+  }
+}
+
+function isCalm({ readyMs }: Failure, nowMs: number): boolean {
+  return readyMs !== undefined && nowMs - readyMs >= calmMs;
 }

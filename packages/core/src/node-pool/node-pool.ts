@@ -288,7 +288,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
       if (!node.health.ready) continue;
       // From now on the end of this instance would be the end of a node that runs.
       this.#first?.clear();
-      this.#failing.forget(name);
+      this.#failing.noteReady(name);
     }
   }
 

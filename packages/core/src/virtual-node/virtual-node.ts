@@ -14,6 +14,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { networkInterfaces } from "node:os";
 import { createPodResolver } from "../env/pod-resolver.ts";
+import { atEnd } from "./at-end.ts";
 import { NodeAccess } from "./node-access.ts";
 import { inspectNode, type NodeInspection, type NodeStage } from "../inspection/node-inspection.ts";
 import type { PodQuery } from "../inspection/pod-list.ts";
@@ -263,7 +264,7 @@ export class VirtualNode {
     const nodeOptions = await this.#versionedOptions(cluster, signal);
     const node = new NodeController({
       ...common,
-      provider: bindNodeProvider(provider, this.#options.counterpartProblem ?? noProblem),
+      provider: bindNodeProvider(provider, this.#options.counterpartProblem ?? (() => undefined)),
       nodeOptions,
       recorder,
       watch: cluster.node,
@@ -461,13 +462,4 @@ export class VirtualNode {
       random: this.#random,
     };
   }
-}
-
-function noProblem(): undefined {
-  return undefined;
-}
-
-/** Runs work at the end of the block that declares the result with `await using`. */
-function atEnd(work: () => Promise<void>): AsyncDisposable {
-  return { [Symbol.asyncDispose]: work };
 }
