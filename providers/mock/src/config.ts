@@ -73,7 +73,7 @@ const nodeShape = {
     .refine((text) => PodAddresses.isRange(text), { error: "expected an IPv4 range from /8 to /30, such as 10.88.0.0/16" })
     .optional()
     .describe(
-      "IPv4 range of pod addresses, /8 to /30, which the nodes of a program share; nodes of several programs need different ranges, or different numbers at the end of their names, if their addresses must differ; default 10.88.0.0/13",
+      "IPv4 range of pod addresses, /8 to /30, which the nodes of a program share; nodes of several programs need different ranges, or names that end in different numbers, at most 2,047 in the default range and with at most 254 pods a node, if their addresses must differ; default 10.88.0.0/13",
     ),
 };
 const nodeSchema: z.ZodType<MockNodeConfig> = z.strictObject(nodeShape);
