@@ -25,6 +25,18 @@ test.for<[what: string, container: Partial<FakeContainer>, state: object]>([
     },
   ],
   [
+    "ended, by the engine's times, before it started",
+    { status: "exited", startedAt, finishedAt: "2026-01-01T00:00:04Z" },
+    {
+      kind: "exited",
+      exitCode: 0,
+      startedAtMs: createdMs + 5377,
+      finishedAtMs: createdMs + 5377,
+      isOutOfMemory: false,
+      message: undefined,
+    },
+  ],
+  [
     "killed for its memory",
     { status: "exited", startedAt, finishedAt, exitCode: 137, oomKilled: true },
     {

@@ -45,7 +45,8 @@ export function readState({ State: state, Created }: ContainerInspectInfo): Runt
         kind: "exited",
         exitCode: state.ExitCode,
         startedAtMs,
-        finishedAtMs: timeOf(state.FinishedAt) ?? startedAtMs ?? timeOf(Created) ?? 0,
+        // The engine may note the end of a process that ends at once before its start.
+        finishedAtMs: Math.max(timeOf(state.FinishedAt) ?? startedAtMs ?? timeOf(Created) ?? 0, startedAtMs ?? 0),
         // If the main process succeeded, a child that was killed for its memory does not matter.
         isOutOfMemory: state.OOMKilled && state.ExitCode !== 0,
         message,
