@@ -16,7 +16,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { microTime } from "@virtual-kubelet/kubernetes";
 import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
-import { isRefusal } from "../api-server/refusal.ts";
+import { isRefusedRequest } from "../api-server/refused-request.ts";
 import { isNewer } from "../api-server/resource-version.ts";
 import {
   decideClaim,
@@ -178,7 +178,7 @@ export class LeaseController {
         signal.throwIfAborted();
         if (error instanceof NodeHeldError) throw error;
         this.#isStandingBy = false;
-        if (isRefusal(error)) this.#options.onRefused?.();
+        if (isRefusedRequest(error)) this.#options.onRefused?.();
         failures++;
         waitMs = Math.max(backoffMs(apiServerBackoff, failures, random), this.#askedMs(error, this.#durationMs));
         this.#failure = { error, attempt: failures, dueMs: clock.monotonic() + waitMs };

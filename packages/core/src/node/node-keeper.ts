@@ -13,7 +13,7 @@ import {
   type Store,
 } from "@virtual-kubelet/kube-client";
 import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
-import { isRefusal } from "../api-server/refusal.ts";
+import { isRefusedRequest } from "../api-server/refused-request.ts";
 import { isNewer } from "../api-server/resource-version.ts";
 import type { RegisteredNode } from "../virtual-node/options.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
@@ -208,7 +208,7 @@ export class NodeKeeper {
 
   async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { clock, logger, random } = this.#options;
-    if (isRefusal(error)) this.#options.onRefused?.();
+    if (isRefusedRequest(error)) this.#options.onRefused?.();
     const isInvalid = isInvalidInput(error);
     const askedMs = Math.min(retryAfterMsOf(error) ?? 0, maxRetryAfterMs);
     const delayMs = isInvalid ? invalidRetryMs : Math.max(askedMs, backoffMs(apiServerBackoff, failures, random));

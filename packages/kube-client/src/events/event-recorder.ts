@@ -66,9 +66,9 @@ export interface EventRecorder<Reason extends string = string> {
   /** What became of the events so far. */
   readonly counts: EventCounts;
   /**
-   * Records an event; returns at once and never throws. Events beyond a thousand that wait for the budget
-   * (50 a second, bursts of 100), or 20,000 of all recorders that share it, are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
-   * away, the oldest event is tried twelve times, with ten seconds between attempts or the server's Retry-After, a minute at
+   * Records an event; returns at once and never throws. Events beyond a thousand that wait for the budget (50 a second, bursts of 100), or
+   * 20,000 of all recorders that share it, are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated.
+   * While the server is away, the oldest event is tried twelve times, with ten seconds between attempts or the server's Retry-After, a minute at
    * most; then it is given up and counted in `vk_events_failed_total`. All others wait behind it, and the next has twelve attempts of its
    * own, so an event may wait for as long as the server is away. If the server answers that it cannot accept one now, because of a
    * limit or a webhook, only events of the same namespace wait.
