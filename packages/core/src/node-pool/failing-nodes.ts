@@ -102,7 +102,7 @@ export class FailingNodes {
     return dueMs === undefined || dueMs <= this.#options.clock.monotonic();
   }
 
-  /** Forgets the failures of a node that another instance runs, or that is to run here for another reason. */
+  /** Forgets the failures of a node that this instance is not to run, or that another one runs. */
   forget(node: string): void {
     if (this.#failures.delete(node)) this.#tell();
   }
