@@ -49,8 +49,8 @@ export class PodEndings {
   readonly #deleted = new Map<string, PodRef>();
   readonly #ended = new Map<string, { readonly ref: PodRef; readonly farPod: DeepReadonly<Pod>; readonly status: ProviderPodStatus }>();
   readonly #missing = new Map<string, MissingPod>();
-  /** Far UIDs of pods that were asked for and are gone, until the watch shows the same. */
-  readonly #settled = new Set<string>();
+  /** Pods that are gone, by far UID, until the watch shows the same. */
+  readonly #settled = new Map<string, PodRef>();
   readonly #queue: WorkQueue;
 
   constructor(options: PodEndingsOptions) {
@@ -105,18 +105,23 @@ export class PodEndings {
     return this.#ended.delete(ref.uid);
   }
 
+  /** Whether its deletion was asked for. */
+  isDeleted(uid: string): boolean {
+    return this.#deleted.has(uid);
+  }
+
   /** Whether the pod is wanted at home and has run, so that somebody else has ended it if there is no far pod. */
   hasRun(ref: PodRef): boolean {
     const home = this.#wanted(ref);
     return home !== undefined && !this.#deleted.has(ref.uid) && wasStarted(home);
   }
 
-  /** A far pod is certainly gone, although the watch may still show it. */
-  settle(farUid: string): void {
-    if (this.#options.node.far.pods.get(farUid)) this.#settled.add(farUid);
+  /** A far pod is certainly gone, although the watch still shows it, or is about to show it. */
+  settle(ref: PodRef, farUid: string): void {
+    this.#settled.set(farUid, ref);
   }
 
-  /** Whether a far pod that the watch still shows is certainly gone. */
+  /** Whether a far pod is certainly gone, whatever the watch shows. */
   isSettled(farUid: string): boolean {
     return this.#settled.has(farUid);
   }
@@ -177,7 +182,8 @@ export class PodEndings {
     const cause = farPod || isSuspicious ? undefined : await readEndingCause(node, this.#farName(ref), signal);
     if (this.#missing.get(uid) !== missing) return;
     if (!isSuspicious || this.#deleted.has(uid)) {
-      if (farPod) this.settle(farPod.metadata?.uid ?? "");
+      const farUid = farPod?.metadata?.uid;
+      if (farUid !== undefined && node.far.pods.get(farUid)) this.settle(ref, farUid);
       return this.#end(ref, farPod, cause);
     }
     node.host.logger.warn(
@@ -209,8 +215,9 @@ export class PodEndings {
 
   /** Drops pods that are no longer at home. */
   #prune(): void {
-    const { host } = this.#options.node;
+    const { far, host } = this.#options.node;
     for (const [uid, { ref }] of this.#ended) if (!host.findPod(ref)) this.#ended.delete(uid);
     for (const [uid, ref] of this.#deleted) if (!host.findPod(ref)) this.#deleted.delete(uid);
+    for (const [farUid, ref] of this.#settled) if (!host.findPod(ref) && !far.pods.get(farUid)) this.#settled.delete(farUid);
   }
 }

@@ -424,6 +424,49 @@ describe("while the far cluster cannot be watched", () => {
   });
 });
 
+describe("while the watch of the far cluster is late", () => {
+  const held = (): Disposable => rig.server.faults.disrupt({ verb: "watch", resource: "pods" }, { kind: "hold" });
+
+  beforeEach(async () => {
+    await provider.getPods(signal);
+  });
+
+  test("a pod that is created again is not said to run as the one before it did", async () => {
+    const late = held();
+    await provider.createPod(pod, resolverOf(), signal);
+    await reportFar(rig.client, await rig.client.get(resources.pods, name, { signal }), running);
+    await remove();
+    await expect(provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal)).rejects.toSatisfy(isNotFound);
+    const count = node.updates.length;
+
+    late[Symbol.dispose]();
+    await provider.createPod(pod, resolverOf(), signal);
+    await vi.waitFor(async () => expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref }] }));
+    await vi.waitFor(() => expect(node.updates.at(-1)).toMatchObject({ ref, status: { phase: "Pending" } }));
+
+    expect(node.updates.slice(count)).not.toContainEqual(
+      expect.objectContaining({ status: expect.objectContaining({ phase: "Running" }) }),
+    );
+  });
+
+  test("a pod that was lost and is deleted can be created again", async () => {
+    const before = await run();
+    const late = held();
+    await remove();
+    await expect(provider.getPod(ref, signal)).rejects.toSatisfy(isUnavailable);
+    await reported({ phase: "Failed", reason: "FarPodDeleted" });
+    await expect(provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal)).rejects.toSatisfy(isNotFound);
+
+    await provider.createPod(pod, resolverOf(), signal);
+    const after = await rig.client.get(resources.pods, name, { signal });
+    late[Symbol.dispose]();
+
+    expect(after.metadata?.uid).not.toBe(before.metadata?.uid);
+    await reported({ phase: "Pending" });
+    expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref, status: { phase: "Pending" } }] });
+  });
+});
+
 test("a far cluster that never answers says why there is no list", async () => {
   await using dark = await startFarRig({ clock });
   using _ = dark.server.faults.inject({}, { kind: "status", status: 503, message: "etcd is down" });

@@ -104,7 +104,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const { far, owner } = this.#node;
     const ref = podRef(pod);
     const known = far.podOf(owner, ref.uid);
-    if (known) return this.#carrier.adopt(ref, known);
+    if (known && !this.#endings.isSettled(known.metadata?.uid ?? "")) return this.#carrier.adopt(ref, known);
     const { pod: farPod, carried, notes } = farPodOf(pod, await readFacts(pod, resolved, this.#node, signal), this.#node);
     const namespace = farPod.metadata?.namespace ?? "";
     try {
@@ -172,7 +172,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       await client.delete(resources.pods, name, query, { signal });
     } catch (error) {
       if (isNotFound(error) && !isGoneObject(error, resources.pods, name.name)) throw notTheFarCluster(error);
-      if (isNotFound(error)) this.#endings.settle(uid ?? "");
+      if (isNotFound(error) && uid !== undefined) this.#endings.settle(ref, uid);
       // What the store knows may be older than what has the name now.
       if (!isConflict(error) || !known || (await this.#read(ref, signal)).metadata?.uid === uid) throw error;
       throw new ConflictError(`the far pod ${name.namespace}/${name.name} was created again; its deletion is tried again`, {
@@ -199,7 +199,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const pods: ProviderPod[] = [];
     for (const farPod of far.podsOf(owner)) {
       const ref = ownPodRef(farPod.metadata, owner);
-      if (ref) pods.push(this.#describe(ref, farPod, this.#statusOf(farPod)));
+      if (ref && !this.#endings.isSettled(farPod.metadata?.uid ?? "")) pods.push(this.#describe(ref, farPod, this.#statusOf(farPod)));
     }
     for (const { ref, farPod, status } of this.#endings.all) pods.push(this.#describe(ref, farPod, status));
     const unseen = await Promise.allSettled([...this.#unseen.values()].map((pod) => this.#readUnseen(pod, signal)));
@@ -373,6 +373,14 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     }
   }
 
+  /** A deleted pod that the watch has not shown yet is gone. */
+  #settleUnseen(ref: PodRef): void {
+    const farUid = this.#unseen.get(ref.uid)?.farUid;
+    if (farUid === undefined) return;
+    this.#endings.settle(ref, farUid);
+    this.#unseen.delete(ref.uid);
+  }
+
   /** Reads the far pod. @throws NotFoundError if there is none; ConflictError if its name is somebody else's */
   async #read(ref: PodRef, signal: AbortSignal): Promise<DeepReadonly<Pod>> {
     const { far, owner, namespaces } = this.#node;
@@ -382,6 +390,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       farPod = await far.connection.client.get(resources.pods, name, { signal });
     } catch (error) {
       if (isNotFound(error) && !isGoneObject(error, resources.pods, name.name)) throw notTheFarCluster(error);
+      if (isNotFound(error) && this.#endings.isDeleted(ref.uid)) this.#settleUnseen(ref);
       throw error;
     }
     if (ownPodRef(farPod.metadata, owner)?.uid === ref.uid) return farPod;
