@@ -13,7 +13,7 @@ class World implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly server: ApiServer;
   readonly client: KubeClient;
-  readonly #stop = new AbortController();
+  #stop = new AbortController();
   #running: Promise<void> | undefined;
 
   private constructor(server: ApiServer, clock: VirtualClock) {
@@ -25,12 +25,14 @@ class World implements AsyncDisposable {
   static async open(): Promise<World> {
     const clock = new VirtualClock();
     const world = new World(await startApiServer({ clock, listen: false }), clock);
-    await world.#startNode();
+    await world.startNode();
     return world;
   }
 
-  async #startNode(): Promise<void> {
+  /** Starts the node with a provider that knows nothing yet. */
+  async startNode(): Promise<void> {
     const { clock } = this;
+    this.#stop = new AbortController();
     const client = createKubeClient(this.server.transport(), { clock });
     const node = new VirtualNode({
       client,
@@ -43,15 +45,24 @@ class World implements AsyncDisposable {
     await clock.runUntil(() => node.health.ready, { withinMs: 60_000 });
   }
 
-  async createPod(annotations: Record<string, string> = {}): Promise<void> {
-    const pod = { metadata: { ...ref, annotations }, spec: { nodeName: "n1", containers: [{ name: "main", image: "nginx" }] } };
+  async createPod(annotations: Record<string, string> = {}, name: string = ref.name): Promise<void> {
+    const pod = { metadata: { ...ref, name, annotations }, spec: { nodeName: "n1", containers: [{ name: "main", image: "nginx" }] } };
     await this.client.create(resources.pods, pod, { signal });
-    await this.clock.runUntil(async () => (await this.pod())?.status?.phase === "Running");
+    await this.clock.runUntil(async () => (await this.pod(name))?.status?.phase === "Running");
   }
 
-  async pod(): Promise<Pod | undefined> {
+  /** Reasons of the events on pods, with the number of times. */
+  async events(): Promise<Readonly<Record<string, number>>> {
+    const { items } = await this.client.list(resources.events, { namespace: ref.namespace }, { signal });
+    const counts: Record<string, number> = {};
+    for (const { reason = "", involvedObject, count = 1 } of items)
+      if (involvedObject.kind === "Pod") counts[reason] = (counts[reason] ?? 0) + count;
+    return counts;
+  }
+
+  async pod(name: string = ref.name): Promise<Pod | undefined> {
     try {
-      return await this.client.get(resources.pods, ref, { signal });
+      return await this.client.get(resources.pods, { ...ref, name }, { signal });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -97,4 +108,28 @@ test("hours pass for a server and its node in seconds, and the node stays Ready"
   expect(status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
   expect(spec?.taints ?? []).toEqual([]);
   expect((await world.pod())?.status?.phase).toBe("Running");
+});
+
+test("pods go on when a node of mock pods starts again: none is lost or created again, and one that was deleted meanwhile ends", async () => {
+  await using world = await World.open();
+  await world.createPod();
+  await world.createPod({ "mock.virtual-kubelet.io/exit-after": "300s" }, "crashing");
+  await world.createPod({}, "deleted");
+  await world.clock.advance(320_000);
+  const before = [await world.pod(), await world.pod("crashing")].map((pod) => pod?.status);
+  const events = await world.events();
+  expect(before.map((status) => status?.containerStatuses?.[0]?.restartCount)).toEqual([0, 1]);
+  expect(events).toMatchObject({ ProviderCreateSuccess: 3 });
+
+  await world.stopNode();
+  await world.client.delete(resources.pods, { ...ref, name: "deleted" }, {}, { signal });
+  await world.clock.advance(20_000);
+  await world.startNode();
+  await world.createPod({}, "new");
+  await world.clock.advance(60_000);
+
+  expect([await world.pod(), await world.pod("crashing")].map((pod) => pod?.status)).toEqual(before);
+  expect(await world.pod("deleted")).toBeUndefined();
+  const { ProviderCreateSuccess: created, ProviderLost: lost } = await world.events();
+  expect([created, lost]).toEqual([4, undefined]);
 });

@@ -2,14 +2,14 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Pod } from "@virtual-kubelet/core";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { MockRig, podOf, type PodShape } from "./test-support/mock-rig.ts";
+import { MockRig, podOf, refOf, type PodShape } from "./test-support/mock-rig.ts";
 
 /** The pod as the API server has it after the rig's last report. */
 function atApiServer(pod: Pod, rig: MockRig<VirtualClock>): Pod {
   return { ...pod, status: structuredClone(rig.last) as NonNullable<Pod["status"]> };
 }
 
-/** A rig in which the pod ran for a while, and one of the next process, which was told to create that pod after another while. */
+/** A rig in which the pod ran for a while, and one of the next process, whose provider was asked for its pods, and to create that pod, after another while. */
 async function restarted(
   shape: PodShape,
   ranMs: number,
@@ -24,6 +24,8 @@ async function restarted(
   await before.provider[Symbol.asyncDispose]();
   await clock.advance(awayMs);
   const after = new MockRig(clock);
+  after.listed = [left];
+  await after.provider.getPods(after.signal);
   await after.create(left);
   return { before, after };
 }
@@ -106,7 +108,7 @@ test("a pod's address stays its own: new pods do not get it, and it is free when
   expect(after.last.podIP).toBe(before.last.podIP);
 });
 
-test("a new pod does not get the address of a pod that is passed to the next process after it", async () => {
+test("the first inventory of the next process names the pods that run, and no new pod gets the address of one", async () => {
   const clock = new VirtualClock();
   const before = new MockRig(clock);
   const [old, deleted, ended, own]: Pod[] = ["old", "deleted", "ended", "own"].map((name) => podOf({ name })) as [Pod, Pod, Pod, Pod];
@@ -122,30 +124,77 @@ test("a new pod does not get the address of a pod that is passed to the next pro
 
   const after = new MockRig(clock);
   after.listed = [old, deleted, ended, own];
+  const { pods } = await after.provider.getPods(after.signal);
+  expect(pods.map(({ ref, status }) => [ref.name, status.podIP])).toEqual([
+    ["old", "10.88.0.1"],
+    ["deleted", "10.88.0.2"],
+  ]);
   const addresses: (string | undefined)[] = [];
-  for (const pod of [podOf({ name: "new-1" }), podOf({ name: "new-2" }), podOf({ name: "new-3" }), old, own]) {
+  for (const pod of [podOf({ name: "new-1" }), podOf({ name: "new-2" }), own]) {
     await after.create(pod);
     addresses.push(after.last.podIP);
   }
-  expect(addresses).toEqual(["10.88.0.2", "10.88.0.3", "10.88.0.5", "10.88.0.1", "10.88.0.6"]);
+  expect(addresses).toEqual(["10.88.0.3", "10.88.0.4", "10.88.0.5"]);
+  await after.provider.deletePod(refOf(deleted), { gracePeriodSeconds: 0 });
+  expect((await after.provider.getPods(after.signal)).pods.map(({ ref }) => ref.name)).toEqual(["old", "new-1", "new-2", "own"]);
 });
 
-test("the address of a pod that was gone before it was passed to the next process is free when all others are in use", async () => {
+test.each(["getPods", "createPod"] as const)("pods that ran before go on once, from the first call of %s", async (call) => {
   const clock = new VirtualClock();
   const before = new MockRig(clock, { podCIDR: "10.0.0.0/30" });
-  const [kept, gone] = [podOf({ name: "kept" }), podOf({ name: "gone" })];
-  await before.create(kept);
-  const keptThere = atApiServer(kept, before);
-  await before.create(gone);
+  const [lasting, brief] = [podOf({ name: "lasting" }), podOf({ name: "brief" })];
+  await before.create(lasting);
+  Object.assign(lasting, atApiServer(lasting, before));
+  await before.create(brief);
+  Object.assign(brief, atApiServer(brief, before));
   const after = new MockRig(clock, { podCIDR: "10.0.0.0/30" });
-  after.listed = [keptThere, atApiServer(gone, before)];
+  after.listed = [brief, lasting];
 
+  if (call === "getPods") await after.provider.getPods(after.signal);
   await expect(after.create(podOf({ name: "new" }))).rejects.toThrow("are in use");
-  after.listed = [keptThere];
+  await after.provider.deletePod(refOf(brief), { gracePeriodSeconds: 0 });
   await after.create(podOf({ name: "new" }));
+
   expect(after.last.podIP).toBe("10.0.0.2");
-  await after.create(keptThere);
-  expect(after.last.podIP).toBe("10.0.0.1");
+  expect((await after.provider.getPods(after.signal)).pods.map(({ ref }) => ref.name)).toEqual(["lasting", "new"]);
+});
+
+test("a pod whose script is malformed by now keeps no other pod from going on, and its creation says why", async () => {
+  const clock = new VirtualClock();
+  const before = new MockRig(clock);
+  const [broken, sound] = [podOf({ name: "broken" }), podOf({ name: "sound" })];
+  for (const pod of [broken, sound]) {
+    await before.create(pod);
+    Object.assign(pod, atApiServer(pod, before));
+  }
+  Object.assign(broken.metadata ?? {}, { annotations: { "mock.virtual-kubelet.io/exit-after": "soon" } });
+  const after = new MockRig(clock);
+  after.listed = [broken, sound];
+
+  const { pods } = await after.provider.getPods(after.signal);
+  expect(pods.map(({ ref }) => ref.name)).toEqual(["sound"]);
+  await expect(after.create(broken)).rejects.toThrow('"soon"');
+});
+
+test("an inventory that is aborted while many pods go on is completed by the next", async () => {
+  const clock = new VirtualClock();
+  const before = new MockRig(clock);
+  const pods = Array.from({ length: 1_200 }, (_, number) => podOf({ name: `pod-${number}` }));
+  for (const pod of pods) {
+    await before.create(pod);
+    Object.assign(pod, atApiServer(pod, before));
+  }
+  const after = new MockRig(clock);
+  after.listed = pods;
+  const stop = new AbortController();
+  const first = after.provider.getPods(stop.signal);
+  stop.abort(new Error("late"));
+  await expect(first).rejects.toThrow("late");
+
+  const second = after.provider.getPods(after.signal);
+  await clock.advance(0);
+  expect((await second).pods).toHaveLength(1_200);
+  expect(after.updates).toHaveLength(1_200);
 });
 
 test.for<[name: string, time: unknown]>([

@@ -17,7 +17,10 @@ export interface MockNodeConfig {
   readonly others?: Readonly<Record<string, string>> | undefined;
   /** The node's `spec.providerID`. */
   readonly providerID?: string | undefined;
-  /** IPv4 range of pod addresses, `/8` to `/30`. The nodes of a process share it. Default: `10.88.0.0/13`. */
+  /**
+   * IPv4 range of pod addresses, `/8` to `/30`. The nodes of a process share it. After a restart, a node that starts first can give out an
+   * address that a pod of another node keeps, unless their ranges, or the numbers at the end of their names, differ. Default: `10.88.0.0/13`.
+   */
   readonly podCIDR?: string | undefined;
 }
 
@@ -73,7 +76,7 @@ const nodeShape = {
     .refine((text) => PodAddresses.isRange(text), { error: "expected an IPv4 range from /8 to /30, such as 10.88.0.0/16" })
     .optional()
     .describe(
-      "IPv4 range of pod addresses, /8 to /30, which the nodes of a program share; nodes of several programs need different ranges, or names that end in different numbers, at most 2,047 in the default range and with at most 254 pods a node, if their addresses must differ; default 10.88.0.0/13",
+      "IPv4 range of pod addresses, /8 to /30, which the nodes of a program share; nodes of several programs, and those of one program that restarts, need different ranges, or names that end in different numbers, at most 2,047 in the default range and with at most 254 pods a node, if their addresses must differ; default 10.88.0.0/13",
     ),
 };
 const nodeSchema: z.ZodType<MockNodeConfig> = z.strictObject(nodeShape);

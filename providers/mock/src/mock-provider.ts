@@ -1,4 +1,6 @@
+import { inTurns, SingleFlight } from "@virtual-kubelet/async";
 import {
+  isTerminalPhase,
   podRef,
   type AttachIO,
   type ContainerLogOptions,
@@ -35,8 +37,8 @@ import { toPodStatus } from "./pod/pod-status.ts";
 import { annotationDomain, scriptOf, type PodScript } from "./script/script.ts";
 
 /**
- * Simulates pods in memory. No container runs. The state of a pod is its status at the API server: another process goes on with a pod as that
- * shows it, with the same containers, start times, restarts and address. A pod without a script runs when `createPod` returns, and
+ * Simulates pods in memory. No container runs. The state of a pod is its status at the API server: the first `getPods` of another process finds
+ * the pods that run according to {@link ProviderHost.listPods}, with the same containers, start times, restarts and addresses. A pod without a script runs when `createPod` returns, and
  * has ended when `deletePod` returns; it costs no timer, and no memory except its state.
  */
 export class MockProvider implements Provider, AsyncDisposable {
@@ -46,6 +48,8 @@ export class MockProvider implements Provider, AsyncDisposable {
   readonly #addresses: PodAddresses;
   readonly #meter: LoadMeter;
   readonly #pods = new Map<string, MockPod>();
+  readonly #adoptions = new SingleFlight<void>();
+  #hasAdopted = false;
   #listener: ((update: PodUpdate) => void) | undefined;
   #now: Instant = { ms: -1, time: "" };
   #second = -1;
@@ -55,12 +59,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     this.#host = host;
     this.#config = config;
     this.#node = nodeConfigOf(config, host.nodeName);
-    this.#addresses = new PodAddresses({
-      range: this.#node.podCIDR,
-      nodeName: host.nodeName,
-      used: usedAddresses,
-      listPods: () => host.listPods?.() ?? [],
-    });
+    this.#addresses = new PodAddresses({ range: this.#node.podCIDR, nodeName: host.nodeName, used: usedAddresses });
     this.#meter = new LoadMeter(host.nodeName, this.#instant());
   }
 
@@ -69,17 +68,45 @@ export class MockProvider implements Provider, AsyncDisposable {
    * without them causes no calls. A pod whose status shows containers of a mock provider goes on instead.
    */
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const ref = podRef(pod);
-    if (this.#pods.has(ref.uid)) return;
+    await this.#adoptAll(signal);
+    if (this.#pods.has(podRef(pod).uid) || this.#adopt(pod)) return;
     const script = scriptOf(pod, this.#config.stages);
-    const adopted = adoptedPodModel(pod, script, this.#instant(), this.#host.clock.now());
-    if (adopted) return this.#add(pod, adopted, this.#adoptedIP(pod));
     failAsScripted(script);
     for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]) {
       if (readsReferences(container)) await resolved.environment(container.name, signal);
     }
-    const ownIP = pod.spec?.hostNetwork ? undefined : this.#addresses.take(ref.uid);
+    const ownIP = pod.spec?.hostNetwork ? undefined : this.#addresses.take();
     this.#add(pod, newPodModel(pod, script, this.#instant()), ownIP);
+  }
+
+  /** Goes on with all pods of the node, once, before a new pod can get the address of one. */
+  async #adoptAll(signal: AbortSignal): Promise<void> {
+    if (this.#hasAdopted) return;
+    const adopt = async (shared: AbortSignal): Promise<void> => {
+      const pods = this.#host.listPods?.() ?? [];
+      // Pods without an address get one that no other pod has.
+      const inOrder = [...pods.filter(({ status }) => status?.podIP), ...pods.filter(({ status }) => !status?.podIP)];
+      await inTurns(inOrder, { clock: this.#host.clock, signal: shared }, (pod) => {
+        if (this.#pods.has(pod.metadata?.uid ?? "") || isTerminalPhase(pod.status?.phase)) return;
+        try {
+          this.#adopt(pod);
+        } catch {
+          // `createPod` throws it again, for people to read.
+        }
+      });
+      this.#hasAdopted = true;
+    };
+    await this.#adoptions.run("adopt", adopt, signal);
+  }
+
+  /** Goes on with a pod as its status shows it. @returns whether it ran at a mock provider */
+  #adopt(pod: DeepReadonly<Pod>): boolean {
+    const { clock } = this.#host;
+    const model = adoptedPodModel(pod, scriptOf(pod, this.#config.stages), this.#instant(), clock.now());
+    if (!model) return false;
+    // A pod keeps its address even if another pod has it, because a pod's address never changes.
+    this.#add(pod, model, pod.spec?.hostNetwork ? undefined : this.#addresses.keep(pod.status?.podIP));
+    return true;
   }
 
   #add(pod: DeepReadonly<Pod>, model: PodModel, ownIP: string | undefined): void {
@@ -101,12 +128,6 @@ export class MockProvider implements Provider, AsyncDisposable {
     this.#pods.set(ref.uid, entry);
     this.#report(entry);
     this.#arm(entry, now);
-  }
-
-  /** The address of a pod that goes on. It keeps it even if another pod has it, because a pod's address never changes. */
-  #adoptedIP({ metadata, spec, status }: DeepReadonly<Pod>): string | undefined {
-    if (spec?.hostNetwork) return undefined;
-    return this.#addresses.keep(metadata?.uid ?? "", status?.podIP);
   }
 
   async updatePod(pod: DeepReadonly<Pod>): Promise<void> {
@@ -131,7 +152,8 @@ export class MockProvider implements Provider, AsyncDisposable {
     return this.#statusOf(this.#find(ref));
   }
 
-  async getPods(): Promise<ProviderPodList> {
+  async getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    await this.#adoptAll(signal);
     return { pods: Array.from(this.#pods.values(), (entry) => this.#describe(entry)), complete: true };
   }
 
@@ -178,7 +200,6 @@ export class MockProvider implements Provider, AsyncDisposable {
       timer?.[Symbol.dispose]();
       if (ownIP !== undefined) this.#addresses.giveBack(ownIP);
     }
-    this.#addresses[Symbol.dispose]();
     this.#pods.clear();
   }
 

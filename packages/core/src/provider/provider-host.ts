@@ -56,9 +56,9 @@ export interface ProviderHost {
    */
   findPod(pod: PodRef): DeepReadonly<Pod> | undefined;
   /**
-   * Returns the pods that are bound to the node, in no order, each as {@link findPod} does. From the first `createPod` on, it is complete: it
-   * includes pods of an earlier process that have not been passed to this provider yet. Useful to keep clear of what those pods have, such as
-   * their addresses. It looks at every pod, so it is not for each call.
+   * Returns the pods that are bound to the node, in no order, each as {@link findPod} does. From the first `getPods` on, it is complete: it
+   * includes pods of an earlier process that have not been passed to this provider yet. Useful to go on with those pods where nothing but
+   * their status is left of them, or to keep clear of what they have, such as their addresses. It looks at every pod, so it is not for each call.
    *
    * Absent in a host that knows no pods but those that it passes.
    */

@@ -1,4 +1,3 @@
-import { isTerminalPhase, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
 import { QuotaExceededError } from "@virtual-kubelet/errdefs";
 import type { UsedAddresses } from "./used-addresses.ts";
 
@@ -14,8 +13,6 @@ export interface PodAddressesOptions {
   readonly nodeName: string;
   /** Shared by the nodes of a process. */
   readonly used: UsedAddresses;
-  /** Lists the node's pods, also those that have not been passed to the provider yet. */
-  readonly listPods: () => readonly DeepReadonly<Pod>[];
 }
 
 /** Addresses from `first` on, in the order in which they are tried. */
@@ -30,13 +27,11 @@ interface Span {
  * Allocates IPv4 addresses to the pods of a node. A released address is the last to be reused, so that clients do not find a new pod at an
  * old address. The first and last addresses of the range, which are the network and broadcast addresses, are never used.
  */
-export class PodAddresses implements Disposable {
+export class PodAddresses {
   readonly #options: PodAddressesOptions;
   readonly #range: Span;
   /** The part of the range that the node uses first. */
   readonly #own: Span;
-  /** Addresses of running pods that have not been passed to the provider yet, by UID. `undefined` until the first pod is passed. */
-  #reserved: Map<string, number> | undefined;
 
   constructor(options: PodAddressesOptions) {
     const { base, bits } = parseRange(options.range) ?? { base: 0, bits: 32 };
@@ -59,15 +54,9 @@ export class PodAddresses implements Disposable {
    *
    * @throws QuotaExceededError when every address is in use
    */
-  take(uid: string): string {
-    const reserved = this.#reserve();
+  take(): string {
     const { used, range } = this.#options;
-    this.#unreserve(reserved, uid);
-    let address = this.#findFree();
-    if (address === undefined) {
-      this.#unreserveEnded(reserved);
-      address = this.#findFree();
-    }
+    const address = nextFree(this.#own, used) ?? (this.#own === this.#range ? undefined : nextFree(this.#range, used));
     if (address === undefined)
       throw new QuotaExceededError(`all ${this.#range.count} pod addresses of ${range} are in use: set a larger podCIDR`);
     used.claim(address);
@@ -75,12 +64,10 @@ export class PodAddresses implements Disposable {
   }
 
   /** Marks the address of a pod that outlived the program as used, and returns it. Default: a new address, as of {@link take}. */
-  keep(uid: string, text: string | undefined): string {
-    if (text === undefined || text === "") return this.take(uid);
-    const reserved = this.#reserve();
+  keep(text: string | undefined): string {
+    if (text === undefined || text === "") return this.take();
     const address = parseAddress(text);
     if (address !== undefined) this.#options.used.claim(address);
-    this.#unreserve(reserved, uid);
     return text;
   }
 
@@ -88,38 +75,6 @@ export class PodAddresses implements Disposable {
   giveBack(text: string): void {
     const address = parseAddress(text);
     if (address !== undefined) this.#options.used.release(address);
-  }
-
-  /** Releases the addresses that wait for their pods. */
-  [Symbol.dispose](): void {
-    for (const address of this.#reserved?.values() ?? []) this.#options.used.release(address);
-    this.#reserved = new Map();
-  }
-
-  /** Reserves the addresses of the node's running pods, because they are passed to the provider one after another, among new ones. */
-  #reserve(): Map<string, number> {
-    if (this.#reserved) return this.#reserved;
-    this.#reserved = addressesOf(this.#options.listPods());
-    for (const address of this.#reserved.values()) this.#options.used.claim(address);
-    return this.#reserved;
-  }
-
-  #unreserve(reserved: Map<string, number>, uid: string): void {
-    const address = reserved.get(uid);
-    if (address === undefined) return;
-    reserved.delete(uid);
-    this.#options.used.release(address);
-  }
-
-  /** Releases the addresses of pods that ended, or were deleted, before they were passed to the provider. */
-  #unreserveEnded(reserved: Map<string, number>): void {
-    const running = addressesOf(this.#options.listPods());
-    for (const uid of reserved.keys()) if (!running.has(uid)) this.#unreserve(reserved, uid);
-  }
-
-  #findFree(): number | undefined {
-    const { used } = this.#options;
-    return nextFree(this.#own, used) ?? (this.#own === this.#range ? undefined : nextFree(this.#range, used));
   }
 }
 
@@ -136,18 +91,6 @@ function nextFree(span: Span, used: UsedAddresses): number | undefined {
 function partOf(nodeName: string, parts: number): number | undefined {
   const number = /\d+$/.exec(nodeName)?.[0];
   return number === undefined || parts < 2 ? undefined : Number(number) % parts;
-}
-
-/** Addresses of the pods that run, by UID. */
-function addressesOf(pods: readonly DeepReadonly<Pod>[]): Map<string, number> {
-  const addresses = new Map<string, number>();
-  for (const { metadata, spec, status } of pods) {
-    // A pod that is being deleted is not passed to the provider any more.
-    if (metadata?.deletionTimestamp || spec?.hostNetwork || isTerminalPhase(status?.phase)) continue;
-    const address = parseAddress(status?.podIP ?? "");
-    if (address !== undefined) addresses.set(metadata?.uid ?? "", address);
-  }
-  return addresses;
 }
 
 function parseRange(text: string): { base: number; bits: number } | undefined {

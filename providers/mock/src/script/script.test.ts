@@ -190,7 +190,7 @@ test.for([
   await rig.clock.advance(1);
 
   expect(rig.shown).toBe(shown);
-  expect((await rig.provider.getPods()).pods).toEqual([]);
+  expect((await rig.provider.getPods(rig.signal)).pods).toEqual([]);
 });
 
 test("a second deletion with less grace shortens what is left, one with more does not lengthen it", async () => {
@@ -251,7 +251,7 @@ test.for([
   const rig = new MockRig(new VirtualClock());
 
   await expect(rig.create(podOf({ script: { fail } }))).rejects.toMatchObject({ code });
-  expect((await rig.provider.getPods()).pods).toEqual([]);
+  expect((await rig.provider.getPods(rig.signal)).pods).toEqual([]);
 });
 
 test.for([
