@@ -19,7 +19,7 @@ export type {
 export type { Credentials, Identity, TlsMaterial } from "./credentials/credentials.ts";
 export { CredentialsError, isCredentialsError } from "./errors/credentials-error.ts";
 export { DecodeError, isDecodeError } from "./errors/decode-error.ts";
-export { EventBudget, type EventSender } from "./events/event-budget.ts";
+export { EventBudget, type EventBudgetMembership, type EventSender } from "./events/event-budget.ts";
 export { createEventRecorder, type EventCounts, type EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
 export { isGoneObject } from "./errors/gone-object.ts";
 export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./transport/http-transport.ts";

@@ -1,6 +1,6 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
-import { EventBudget, type EventSender } from "./event-budget.ts";
+import { EventBudget, type EventBudgetMembership, type EventSender } from "./event-budget.ts";
 
 /** Senders on one budget that each have very many events to send. */
 class Rig implements Disposable {
@@ -9,8 +9,8 @@ class Rig implements Disposable {
   readonly sent: string[] = [];
   readonly stop = new AbortController();
 
-  start(name: string, sender: Partial<EventSender> = {}): Disposable {
-    const whole = { waitingWrites: () => 0, queued: () => 0, isFillingUp: () => false, ...sender };
+  start(name: string, sender: Partial<EventSender> = {}): EventBudgetMembership {
+    const whole = { waitingWrites: () => 0, isFillingUp: () => false, ...sender };
     const membership = this.budget.join(whole);
     void this.#send(name, whole);
     return membership;
@@ -69,7 +69,7 @@ test("a recorder whose queue fills up is not held back, and goes before others t
 
 test("a sender that is aborted while it waits takes nothing, and the next is served", async () => {
   using rig = new Rig();
-  const none = { waitingWrites: () => 0, queued: () => 0, isFillingUp: () => false };
+  const none = { waitingWrites: () => 0, isFillingUp: () => false };
   for (let index = 0; index < 100; index++) await rig.budget.take(none, rig.stop.signal);
   const stop = new AbortController();
   let ended = 0;
@@ -87,18 +87,55 @@ test("a sender that is aborted while it waits takes nothing, and the next is ser
 
 test("at most 20,000 events wait in all queues, and they are not held back for long", async () => {
   using rig = new Rig();
-  let queued = 10_000;
-  rig.start("a", { waitingWrites: () => 100, queued: () => queued });
-  rig.start("b", { queued: () => queued });
+  const first = rig.start("a", { waitingWrites: () => 100 });
+  const second = rig.start("b");
+  first.addQueued(10_000);
+  expect(rig.budget.hasRoom).toBe(true);
+  second.addQueued(10_000);
   expect(rig.budget.hasRoom).toBe(false);
   await rig.clock.advance(10_000);
   expect(rig.sent.length).toBeGreaterThan(500);
 
-  queued = 4_000;
+  first.addQueued(-6_000);
+  second.addQueued(-6_000);
   expect(rig.budget.hasRoom).toBe(true);
   rig.sent.length = 0;
   await rig.clock.advance(10_000);
   expect(rig.sent.length).toBeLessThan(60);
+});
+
+test("the events of a recorder that has ended take no room, whatever it still tells", () => {
+  using rig = new Rig();
+  const ended = rig.start("a");
+  const lasting = rig.start("b");
+  ended.addQueued(15_000);
+  lasting.addQueued(5_000);
+  expect(rig.budget.hasRoom).toBe(false);
+
+  ended[Symbol.dispose]();
+  expect(rig.budget.hasRoom).toBe(true);
+  ended[Symbol.dispose]();
+  ended.addQueued(20_000);
+  expect(rig.budget.hasRoom).toBe(true);
+  lasting.addQueued(15_000);
+  expect(rig.budget.hasRoom).toBe(false);
+});
+
+test("a recorder that cannot say what waits does not keep others from sending", async () => {
+  using rig = new Rig();
+  const fail = (): never => {
+    throw new Error("no answer");
+  };
+  rig.start("a", { waitingWrites: fail, isFillingUp: fail });
+  rig.start("b");
+  await rig.clock.advance(10_000);
+  expect(rig.sent.length).toBe(600);
+
+  rig.start("c", { waitingWrites: () => 100 });
+  rig.start("d", { isFillingUp: () => true });
+  rig.sent.length = 0;
+  await rig.clock.advance(10_000);
+  expect(rig.count("d")).toBeGreaterThan(400);
 });
 
 test("of many recorders that end together, eight send at once, and one that is aborted meanwhile sends nothing", async () => {

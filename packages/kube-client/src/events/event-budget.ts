@@ -1,4 +1,4 @@
-import { Semaphore } from "@virtual-kubelet/async";
+import { addAbortCallback, removeAbortCallback, Semaphore } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 
 /** Source: the kubelet's EventRecordQPS and EventBurst. */
@@ -13,14 +13,18 @@ const maxQueued = 20_000;
 /** Number of recorders that send their last events at once. */
 const maxFlushing = 8;
 
-/** An event recorder as its budget sees it. */
+/** An event recorder as its budget sees it. A function that throws counts as 0, or `false`. */
 export interface EventSender {
   /** Number of more important writes that wait for the API server, such as the statuses of pods. */
   readonly waitingWrites: () => number;
-  /** Number of its events that wait. */
-  readonly queued: () => number;
   /** Whether its events no longer wait for other writes, because its queue would fill up and events be lost. */
   readonly isFillingUp: () => boolean;
+}
+
+/** Part of a sender in a budget until it is disposed of. */
+export interface EventBudgetMembership extends Disposable {
+  /** Notes that more of the sender's events wait; with a negative number, fewer. */
+  addQueued(count: number): void;
 }
 
 /**
@@ -34,6 +38,8 @@ export class EventBudget {
   readonly #waiting = new Map<EventSender, () => void>();
   readonly #flushes = new Semaphore(maxFlushing);
   #timer: Disposable | undefined;
+  /** Number of events that wait in the queues of all senders. */
+  #queued = 0;
   #tokens = burst;
   #tokensAtMs: number;
   #takenAtMs = -Infinity;
@@ -43,10 +49,24 @@ export class EventBudget {
     this.#tokensAtMs = clock.monotonic();
   }
 
-  /** Adds a sender, whose waiting writes count until it is disposed of. */
-  join(sender: EventSender): Disposable {
+  /** Adds a sender, whose waiting writes and events count until the membership is disposed of. */
+  join(sender: EventSender): EventBudgetMembership {
     this.#senders.add(sender);
-    return { [Symbol.dispose]: () => this.#senders.delete(sender) };
+    let queued = 0;
+    let isMember = true;
+    const addQueued = (count: number): void => {
+      if (!isMember) return;
+      queued += count;
+      this.#queued += count;
+    };
+    return {
+      addQueued,
+      [Symbol.dispose]: () => {
+        addQueued(-queued);
+        isMember = false;
+        this.#senders.delete(sender);
+      },
+    };
   }
 
   /** Whether one more event may wait. */
@@ -67,12 +87,12 @@ export class EventBudget {
   take(sender: EventSender, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
-        signal.removeEventListener("abort", end);
+        removeAbortCallback(signal, end);
         this.#waiting.delete(sender);
         resolve();
       };
       if (signal.aborted) return resolve();
-      signal.addEventListener("abort", end, { once: true });
+      addAbortCallback(signal, end);
       this.#waiting.set(sender, end);
       this.#serve();
     });
@@ -87,7 +107,7 @@ export class EventBudget {
       if (tokenMs > 0) return this.#serveIn(tokenMs);
       const busyMs = this.#takenAtMs + busyIntervalMs - nowMs;
       const isHeldBack = busyMs > 0 && this.#queued <= maxQueued / 2 && this.#isBusy();
-      const sender = isHeldBack ? [...this.#waiting.keys()].find(({ isFillingUp }) => isFillingUp()) : first;
+      const sender = isHeldBack ? [...this.#waiting.keys()].find(({ isFillingUp }) => answerOf(isFillingUp, false)) : first;
       if (!sender) return this.#serveIn(busyMs);
       this.#tokens--;
       // Whoever goes before others does not delay them.
@@ -107,15 +127,18 @@ export class EventBudget {
     return this.#tokens < 1 ? ((1 - this.#tokens) / perSecond) * 1000 : 0;
   }
 
-  get #queued(): number {
-    let count = 0;
-    for (const { queued } of this.#senders) count += queued();
-    return count;
-  }
-
   #isBusy(): boolean {
     let count = 0;
-    for (const { waitingWrites } of this.#senders) count += waitingWrites();
+    for (const { waitingWrites } of this.#senders) count += answerOf(waitingWrites, 0);
     return count >= manyWrites;
+  }
+}
+
+/** Returns the sender's answer. One that throws must not stop the others. */
+function answerOf<Answer>(ask: () => Answer, fallback: Answer): Answer {
+  try {
+    return ask();
+  } catch {
+    return fallback;
   }
 }

@@ -5,6 +5,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { apiError } from "../errors/api-error.ts";
 import type { KubeClient, ObjectName, Patch } from "../rest/client.ts";
+import { EventBudget } from "./event-budget.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
@@ -20,7 +21,7 @@ function podOf(index: number): ObjectReference {
 
 /** A recorder that runs on an API that keeps what it is sent. */
 class Rig implements AsyncDisposable {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly created: CoreEvent[] = [];
   readonly patches: unknown[] = [];
   /** What was patched, and how. */
@@ -35,7 +36,8 @@ class Rig implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor() {
+  constructor({ clock = new VirtualClock(), budget }: { readonly clock?: VirtualClock; readonly budget?: EventBudget } = {}) {
+    this.clock = clock;
     const client = {
       create: async ({ plural }: Resource<CoreEvent>, event: CoreEvent) => {
         this.fail?.("create", event.metadata?.namespace);
@@ -57,6 +59,7 @@ class Rig implements AsyncDisposable {
       host: "node-1",
       clock: this.clock,
       random: new SeededRandom(1),
+      budget,
       waitingWrites: () => this.waitingWrites,
       logger: silentLogger,
       metrics: {
@@ -156,6 +159,28 @@ test("more than a thousand waiting are dropped and counted", async () => {
 
   expect(rig.counts.get("vk_events_dropped_total")).toBe(500);
   expect(rig.recorder.counts).toEqual({ waiting: 1_000, dropped: 500, failed: 0 });
+});
+
+test("recorders that share a budget drop what is beyond 20,000, until some are sent or a recorder ends", async () => {
+  const clock = new VirtualClock();
+  const budget = new EventBudget({ clock });
+  const rigs = Array.from({ length: 21 }, () => new Rig({ clock, budget }));
+  const [first, ...others] = rigs;
+  const last = others.pop();
+  for (const { recorder } of [first, ...others].flatMap((rig) => rig ?? []))
+    for (let index = 0; index < 1_000; index++) recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
+  last?.recorder.event(pod, "Normal", "Created", "too many");
+  expect(last?.recorder.counts).toMatchObject({ waiting: 0, dropped: 1 });
+
+  await clock.advance(0);
+  for (let index = 0; index < 150; index++) last?.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
+  expect(last?.recorder.counts).toMatchObject({ waiting: 100, dropped: 51 });
+
+  await first?.[Symbol.asyncDispose]();
+  for (let index = 150; index < 250; index++) last?.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
+  expect(last?.recorder.counts).toMatchObject({ waiting: 200, dropped: 51 });
+  await Promise.all(rigs.map((rig) => rig[Symbol.asyncDispose]()));
+  expect(budget.hasRoom).toBe(true);
 });
 
 test("an event that is refused is lost, and nothing else", async () => {

@@ -1,10 +1,11 @@
+import { addAbortCallback, removeAbortCallback } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isNotFound, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { statusOf } from "../errors/api-error.ts";
 import { retryAfterMsOf } from "../work-queue/backoff.ts";
 import type { KubeClient } from "../rest/client.ts";
-import { EventBudget, type EventSender } from "./event-budget.ts";
+import { EventBudget, type EventBudgetMembership, type EventSender } from "./event-budget.ts";
 import { EventCorrelator, type EventSeries } from "./event-correlator.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -41,7 +42,7 @@ export interface EventRecorderOptions {
   readonly budget?: EventBudget | undefined;
   /**
    * Number of more important writes that wait for the API server, such as the statuses of many pods. Events are held back while there are
-   * many, as long as there is room for those that wait.
+   * many, as long as there is room for those that wait. Counts as 0 if it throws.
    * Default: none.
    */
   readonly waitingWrites?: (() => number) | undefined;
@@ -110,6 +111,8 @@ class ApiEventRecorder implements EventRecorder {
   readonly #correlator = new EventCorrelator();
   readonly #budget: EventBudget;
   readonly #sender: EventSender;
+  /** `undefined` unless the recorder runs. */
+  #membership: EventBudgetMembership | undefined;
   /** Namespaces whose events the server does not accept now, with the end of the wait on the monotonic clock. */
   readonly #held = new Map<string, number>();
   #dropped = 0;
@@ -121,7 +124,6 @@ class ApiEventRecorder implements EventRecorder {
     this.#budget = options.budget ?? new EventBudget(options);
     this.#sender = {
       waitingWrites: options.waitingWrites ?? (() => 0),
-      queued: () => this.#queue.length,
       isFillingUp: () => this.#queue.length > maxQueuedWhileBusy,
     };
   }
@@ -140,6 +142,7 @@ class ApiEventRecorder implements EventRecorder {
     if (this.#queue.length >= room || !this.#budget.hasRoom) return this.#drop(1);
     series.unsent = 0;
     this.#queue.push({ series, object, type, reason, message: cut(told), isCombined, occurrences, atMs: clock.now(), tries: 0 });
+    this.#membership?.addQueued(1);
     this.#wake();
   }
 
@@ -149,28 +152,36 @@ class ApiEventRecorder implements EventRecorder {
     // Requests may outlast the signal, so that a request in progress is not lost.
     const overdue = new AbortController();
     const limit = hardSignal ? AbortSignal.any([overdue.signal, hardSignal]) : overdue.signal;
-    using _membership = this.#budget.join(this.#sender);
+    using membership = this.#budget.join(this.#sender);
+    membership.addQueued(this.#queue.length);
+    this.#membership = membership;
     let flushTimer: Disposable | undefined;
     const onAbort = (): void => {
       flushTimer = clock.setTimer(flushMs, () => overdue.abort(new Error("the time to send the last events is over")));
     };
-    signal.addEventListener("abort", onAbort, { once: true });
+    addAbortCallback(signal, onAbort);
     if (signal.aborted) onAbort();
     try {
       while (!signal.aborted) await this.#work(signal, limit);
       for (let next = this.#queue[0]; next && !limit.aborted; next = this.#queue[0]) {
         const send = async (): Promise<void> => {
           await this.#send(next, limit);
-          this.#queue.shift();
+          this.#remove(next);
         };
         await this.#budget.flush(send, limit).catch(() => {});
       }
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      removeAbortCallback(signal, onAbort);
       flushTimer?.[Symbol.dispose]();
     }
     this.#drop(this.#queue.length);
     this.#queue.length = 0;
+    this.#membership = undefined;
+  }
+
+  #remove(pending: Pending): void {
+    this.#queue.splice(this.#queue.indexOf(pending), 1);
+    this.#membership?.addQueued(-1);
   }
 
   #drop(count: number): void {
@@ -188,7 +199,7 @@ class ApiEventRecorder implements EventRecorder {
     // What is left is sent at the end.
     if (signal.aborted) return;
     const waitMs = await this.#send(next, limit);
-    if (waitMs === undefined) this.#queue.splice(this.#queue.indexOf(next), 1);
+    if (waitMs === undefined) this.#remove(next);
     else await clock.sleep(waitMs, signal).catch(() => {});
   }
 
@@ -199,12 +210,12 @@ class ApiEventRecorder implements EventRecorder {
       const timer = Number.isFinite(maxMs) ? clock.setTimer(maxMs, () => done()) : undefined;
       const done = (): void => {
         timer?.[Symbol.dispose]();
-        signal.removeEventListener("abort", done);
+        removeAbortCallback(signal, done);
         this.#wake = () => {};
         resolve();
       };
       this.#wake = done;
-      signal.addEventListener("abort", done, { once: true });
+      addAbortCallback(signal, done);
     });
   }
 
