@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { ConflictError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import type { RemoteDescriptions } from "../backend/remote-backend.ts";
@@ -67,6 +68,30 @@ describe("a list", () => {
     await overlapping(parts, () => void parts.backend.put("a-0", { kind: "unreadable", why: "cut off", ref: refOf("a") }));
 
     expect(parts.finder.isUnreadable("a")).toBe(true);
+  });
+
+  test("knows what could not be read from an older request if a later one was aborted after its answer", async () => {
+    const parts = createParts({ lists: onlyIds });
+    const { backend, finder, clock } = parts;
+    backend.put("a-0", { kind: "unreadable", why: "cut off", ref: refOf("a") });
+    const describeObjects = backend.describe.bind(backend);
+    const late = Promise.withResolvers<void>();
+    backend.describe = async (ids, signal) => {
+      await untilAborted(late.promise, signal);
+      return describeObjects(ids, signal);
+    };
+    const first = finder.list(never);
+    await clock.advance(1);
+    finder.expireLists();
+    const stop = new AbortController();
+    const second = finder.list(stop.signal);
+    await clock.advance(1);
+    stop.abort(new Error("given up"));
+    await expect(second).rejects.toThrow("given up");
+    late.resolve();
+    await after(clock, first);
+
+    expect(finder.isUnreadable("a")).toBe(true);
   });
 
   test("describes what only an older answer shows, because it may be gone", async () => {

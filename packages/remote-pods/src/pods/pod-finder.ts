@@ -39,7 +39,9 @@ export class PodFinder<Request, Remote, Memory> {
   #requests = 0;
   /** The latest request whose answer was noted. */
   #noted = 0;
-  /** UIDs of pods whose objects the last list showed and that could not be read. */
+  /** The latest request whose list was processed to its end. */
+  #finished = 0;
+  /** UIDs of pods whose objects the list of that request showed and that could not be read. */
   #unreadable: ReadonlySet<string> = new Set();
 
   constructor(options: PodFinderOptions<Request, Remote, Memory>) {
@@ -184,7 +186,10 @@ export class PodFinder<Request, Remote, Memory> {
     const failed = await this.#describeAll([...listed.keys()], { listed, judge }, signal);
     if (failed.length > 0 || isAnyUnidentified) isComplete = false;
     if (isComplete) this.#hasListed = true;
-    if (request >= this.#noted) this.#unreadable = new Set(unreadable.map(({ ref }) => ref.uid));
+    if (request > this.#finished) {
+      this.#finished = request;
+      this.#unreadable = new Set(unreadable.map(({ ref }) => ref.uid));
+    }
     const uids = objects.flatMap(({ id }) => {
       const state = table.byId(id);
       return state ? [identityOf(state).ref.uid] : [];
