@@ -140,7 +140,7 @@ async function clusterInfo({ fields, folder }: NamedCluster): Promise<Readonly<R
 }
 
 async function readFiles(files: readonly string[]): Promise<Merged> {
-  const { parse } = await import("yaml");
+  const { parse } = await import("./yaml.ts");
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
   for (const file of files) {
     const folder = dirname(resolve(file));
