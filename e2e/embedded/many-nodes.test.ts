@@ -110,6 +110,7 @@ class Program implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#running);
+    this.#shared[Symbol.dispose]();
     await this.server.close();
   }
 

@@ -89,7 +89,8 @@ export async function runPlanned(
     metrics,
     tracer,
   };
-  const { runnable, live, pool, unlisted } = openNodes(planned, common, group);
+  using opened = openNodes(planned, common, group);
+  const { runnable, live, pool, unlisted } = opened;
   if (onReady) Promise.all(runnable.map(({ node }) => node.ready)).then(onReady, () => {});
   const { virtualKubelet } = versionInfo();
   const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`);

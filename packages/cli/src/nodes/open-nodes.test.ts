@@ -57,6 +57,7 @@ class Program implements AsyncDisposable {
   readonly #watches: string[] = [];
   readonly #stop = new AbortController();
   #ended: Promise<unknown> = Promise.resolve();
+  #opened: Disposable | undefined;
 
   private constructor(server: ApiServer) {
     this.#server = server;
@@ -66,7 +67,9 @@ class Program implements AsyncDisposable {
   static async run(nodes: readonly PlannedNode[], prepare: (server: ApiServer) => void = () => {}): Promise<Program> {
     const program = new Program(await startApiServer({ listen: false, controllers: false }));
     prepare(program.#server);
-    const { runnable } = openNodes(nodes, { client: createKubeClient(program.#observed(program.#server.transport())) });
+    const opened = openNodes(nodes, { client: createKubeClient(program.#observed(program.#server.transport())) });
+    program.#opened = opened;
+    const { runnable } = opened;
     program.#ended = Promise.all(runnable.map(({ node }) => node.run(program.#stop.signal, { shutdownTimeoutMs: 1_000 })));
     await Promise.race([Promise.all(runnable.map(({ node }) => node.ready)), program.#ended]);
     return program;
@@ -80,6 +83,7 @@ class Program implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#ended;
+    this.#opened?.[Symbol.dispose]();
     await this.#server.close();
   }
 

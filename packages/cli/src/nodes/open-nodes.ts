@@ -15,8 +15,8 @@ const defaultLeaseSeconds = 40;
  */
 const sharedFrom = 10;
 
-/** Nodes that are ready to run. */
-export interface OpenedNodes {
+/** Nodes that are ready to run. Disposing of them lets their common watches end with the last node. */
+export interface OpenedNodes extends Disposable {
   /** One for each node of the settings; it may stand for several nodes that come and go. */
   readonly runnable: readonly { readonly name: string; readonly node: RunnableNode }[];
   readonly live: LiveNodes;
@@ -56,7 +56,13 @@ export function openNodes(planned: readonly PlannedNode[], common: CommonOptions
     discovering.push({ name, nodes });
     return { name, node: nodes };
   });
-  return { runnable, live, pool: undefined, unlisted: () => discovering.filter(({ nodes }) => !nodes.isListed).map(({ name }) => name) };
+  return {
+    runnable,
+    live,
+    pool: undefined,
+    unlisted: () => discovering.filter(({ nodes }) => !nodes.isListed).map(({ name }) => name),
+    [Symbol.dispose]: () => shared?.[Symbol.dispose](),
+  };
 }
 
 /** Creates the pool of nodes that instances share. */
@@ -94,7 +100,8 @@ function openPool(planned: readonly PlannedNode[], common: CommonOptions, group:
       return live.add({ configured, port: options.kubeletPort, leaseMs: leaseSecondsOf(plannedOf(name)) * 1000, name, node });
     },
   });
-  return { runnable: [{ name: `group ${group}`, node: pool }], live, pool, unlisted: () => [] };
+  const runnable = [{ name: `group ${group}`, node: pool }];
+  return { runnable, live, pool, unlisted: () => [], [Symbol.dispose]: () => shared?.[Symbol.dispose]() };
 }
 
 /** What the nodes share, if there are many. How many a provider discovers is not known before. */

@@ -6,6 +6,7 @@ import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { ended, running, ScriptedProvider } from "../test-support/scripted-provider.ts";
 import { kubernetesVersion } from "../node/node-object.ts";
+import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { VirtualNode } from "../virtual-node/virtual-node.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 import { SharedCluster } from "./shared-cluster.ts";
@@ -186,6 +187,22 @@ test("a node that exists already is adopted, and not created, without being read
   expect(rig.client.peek(resources.nodes, "node-1")?.metadata?.labels).toMatchObject({ mine: "yes" });
 });
 
+test("nodes that all fail as soon as they are begun do not read all pods and Nodes at each try", async () => {
+  const rig = new Rig();
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const node = rig.node("a", () => {
+      throw new Error("no back end");
+    });
+    await expect(node.run(idle)).rejects.toThrow("no back end");
+    await rig.clock.advance(5_000);
+  }
+  expect([rig.client.callsOf("watch", "pods").length, rig.client.callsOf("watch", "nodes").length]).toEqual([1, 1]);
+
+  rig.shared[Symbol.dispose]();
+  await rig.clock.advance(0);
+  expect(rig.clock.pending).toBe(0);
+});
+
 class Rig {
   readonly clock = new VirtualClock();
   readonly client = new FakeKubeClient(this.clock);
@@ -197,7 +214,7 @@ class Rig {
     return node;
   }
 
-  node(name: string): VirtualNode {
+  node(name: string, create: ProviderDefinition["create"] = (owner) => new ScriptedProvider(owner)): VirtualNode {
     return new VirtualNode({
       client: this.client,
       shared: this.shared,
@@ -208,7 +225,7 @@ class Rig {
         name: "scripted",
         capabilities: {},
         configSchema: { safeParse: (data) => ({ success: true, data }) },
-        create: (owner) => new ScriptedProvider(owner),
+        create,
       },
       providerConfig: {},
       node: { name, instance: { identity: "test" }, capacity: { pods: "10" }, address: "192.0.2.1", kubeletVersion: kubernetesVersion },

@@ -29,6 +29,12 @@ const maxStartMs = 10_000;
 /** Time for which a missing answer holds for all nodes, in milliseconds. Then the next node asks again. */
 const missingMs = 10_000;
 
+/**
+ * Time for which the watches of pods and Nodes go on without nodes, in milliseconds. Otherwise a program whose nodes all fail as soon as they are
+ * begun would read all pods and Nodes at each try.
+ */
+const lingerMs = 30_000;
+
 /** Options of {@link SharedCluster}. */
 export interface SharedClusterOptions {
   readonly client: KubeClient;
@@ -42,16 +48,17 @@ export interface SharedClusterOptions {
  * What the nodes of one program have in common at one API server: one watch of pods, one of Nodes, one of services, a kubelet's budget of events,
  * and what is read once.
  * Pods and Nodes of others are dropped as soon as they are parsed. If the server allows a program only the objects of its own nodes, each node
- * has watches of its own. The watches run while there is a node.
+ * has watches of its own. The watches run while there is a node, and for 30 s afterwards, because nodes that fail are tried again; disposing of
+ * the cluster lets them end with the last node.
  *
  * @example
  * ```ts
- * const shared = new SharedCluster({ client });
+ * using shared = new SharedCluster({ client });
  * const nodes = names.map((name) => new VirtualNode({ client, shared, provider, providerConfig: {}, node: { name, instance: { identity: "a" } } }));
  * await Promise.all(nodes.map((node) => node.run(signal)));
  * ```
  */
-export class SharedCluster {
+export class SharedCluster implements Disposable {
   readonly #common: ClusterOptions & { readonly history: ServerHistory };
   readonly #pods: PartitionedReflector<Pod>;
   readonly #nodes: PartitionedReflector<Node>;
@@ -68,6 +75,7 @@ export class SharedCluster {
     this.#common = { client, history, clock, random, logger, metrics };
     this.#pods = new PartitionedReflector<Pod>({
       ...this.#common,
+      lingerMs,
       resource: resources.pods,
       query: { fieldSelector: "spec.nodeName!=" },
       keyOf: ({ spec }) => spec?.nodeName,
@@ -75,6 +83,7 @@ export class SharedCluster {
     });
     this.#nodes = new PartitionedReflector<Node>({
       ...this.#common,
+      lingerMs,
       resource: resources.nodes,
       keyOf: ({ metadata }) => metadata?.name,
       queryOf: nodeOf,
@@ -113,6 +122,12 @@ export class SharedCluster {
         if (this.#pods.size === 0) await this.#closeServices();
       },
     };
+  }
+
+  /** Ends the watches of pods and Nodes as soon as there is no node. */
+  [Symbol.dispose](): void {
+    this.#pods[Symbol.dispose]();
+    this.#nodes[Symbol.dispose]();
   }
 
   /** Waits for a place among the nodes that start. It is lost after a while, so that nodes whose start hangs do not keep others from it. */

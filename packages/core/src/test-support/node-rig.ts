@@ -59,6 +59,7 @@ export class NodeRig implements AsyncDisposable {
   pingFailure: Error | undefined;
   host: ProviderHost | undefined;
   readonly node: VirtualNode;
+  readonly #shared: SharedCluster | undefined;
   readonly abort: AbortController = new AbortController();
   /** Resolves with `ended` or with the error of {@link VirtualNode.run}; pending while the node runs. */
   outcome: Promise<unknown> = Promise.resolve("not started");
@@ -71,9 +72,10 @@ export class NodeRig implements AsyncDisposable {
     if (!after) this.client.put(resources.namespaces, { metadata: { name: "kube-system", uid: this.owner.clusterId } });
     const random = new SeededRandom(1);
     const common = { client: this.client, clock: this.clock, random, logger: this.#logger(), metrics: this.#metrics() };
+    this.#shared = shares ? new SharedCluster(common) : undefined;
     this.node = new VirtualNode({
       ...common,
-      shared: shares ? new SharedCluster(common) : undefined,
+      shared: this.#shared,
       provider: {
         name: "scripted",
         capabilities,
@@ -189,6 +191,7 @@ export class NodeRig implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.abort.abort();
+    this.#shared?.[Symbol.dispose]();
     await this.settle(60_000);
     await this.outcome;
   }

@@ -199,6 +199,51 @@ describe("a partition that is left", () => {
     expect([rig.selectors.length, rig.clock.pending, rig.reflector.size]).toEqual([1, 0, 0]);
   });
 
+  test("leaves a shared watch that goes on for a while, so that one that comes again lists only its own objects", async () => {
+    const rig = new Rig({ lingerMs: 30_000 });
+    for (let attempt = 0; attempt < 3; attempt++) {
+      rig.join("a")[Symbol.dispose]();
+      await rig.clock.advance(20_000);
+      if (attempt === 0) await rig.list("9", pod("u1", "a", "1"));
+    }
+    // Lists of those that have left.
+    rig.lists.length = 0;
+    const a = rig.join("a");
+    rig.answerList("20", pod("u1", "a", "10"));
+    await a.synced;
+    await rig.send(line("ADDED", pod("u2", "a", "21")));
+    await rig.clock.advance(40_000);
+
+    expect([a.isCurrent, uidsOf(a)]).toEqual([true, ["u1", "u2"]]);
+    expect(rig.selectors.filter((selector) => selector === sharedQuery)).toHaveLength(1);
+  });
+
+  test("ends the shared watch if none comes again in time", async () => {
+    const rig = new Rig({ lingerMs: 30_000 });
+    const a = rig.join("a");
+    await rig.list("9");
+    a[Symbol.dispose]();
+    await rig.clock.advance(30_000);
+    expect(rig.clock.pending).toBe(0);
+
+    const again = rig.join("a");
+    await rig.list("9", pod("u1", "a", "1"));
+    expect([uidsOf(again), rig.selectors]).toEqual([["u1"], [sharedQuery, sharedQuery]]);
+  });
+
+  test.for(["before", "after"])("ends the shared watch at once if that was disposed of %s", async (order) => {
+    const rig = new Rig({ lingerMs: 30_000 });
+    const a = rig.join("a");
+    await rig.list("9");
+    if (order === "before") rig.reflector[Symbol.dispose]();
+    expect(a.isCurrent).toBe(true);
+    a[Symbol.dispose]();
+    if (order === "after") rig.reflector[Symbol.dispose]();
+    await rig.clock.advance(0);
+
+    expect(rig.clock.pending).toBe(0);
+  });
+
   test("may not be joined twice at a time", () => {
     const rig = new Rig();
     rig.join("a");
@@ -210,6 +255,7 @@ test("a failure of the shared watch, which is a fault of the program, is told to
   const fault = new TypeError("a fault");
   let looks = 0;
   const rig = new Rig({
+    lingerMs: 30_000,
     keyOf: ({ spec }) => {
       // What fails while an object is read is tried again.
       if (++looks > 2) throw fault;
@@ -222,6 +268,10 @@ test("a failure of the shared watch, which is a fault of the program, is told to
   await rig.list("9", pod("u1", "a", "1"));
 
   expect(await outcomes).toMatchObject([{ reason: fault }, { reason: fault }]);
+  a[Symbol.dispose]();
+  rig.join("b");
+  await rig.clock.advance(0);
+  expect(rig.selectors).toEqual([sharedQuery, sharedQuery]);
 });
 
 describe("where the shared watch is refused", () => {
@@ -306,7 +356,8 @@ class Rig {
   constructor({
     answer = () => undefined,
     keyOf = ({ spec }) => spec?.nodeName,
-  }: { readonly answer?: Answer; readonly keyOf?: PartitionedReflectorOptions<Pod>["keyOf"] } = {}) {
+    lingerMs,
+  }: { readonly answer?: Answer } & Partial<Pick<PartitionedReflectorOptions<Pod>, "keyOf" | "lingerMs">> = {}) {
     const transport = new ScriptedTransport((request) => {
       const query = new URL(request.path, "http://server").searchParams;
       const selector = query.get("fieldSelector") ?? "";
@@ -318,6 +369,7 @@ class Rig {
       resource: resources.pods,
       query: { fieldSelector: sharedQuery },
       keyOf,
+      lingerMs,
       queryOf: (key) => ({ fieldSelector: `spec.nodeName=${key}` }),
       clock: this.clock,
       random: { next: () => 0, uuid: () => "" },

@@ -20,6 +20,8 @@ export interface PartitionedReflectorOptions<T extends KubernetesObject> extends
   readonly keyOf: (object: DeepReadonly<T>) => string | undefined;
   /** Selects the objects of one key. */
   readonly queryOf: (key: string) => Pick<ListQuery, "namespace" | "labelSelector" | "fieldSelector">;
+  /** Time in milliseconds for which the shared watch goes on without partitions, in case one joins again. Default: 0. */
+  readonly lingerMs?: number | undefined;
 }
 
 /** An {@link ObjectWatch} that follows the server before it is run. */
@@ -30,10 +32,10 @@ export interface EarlyWatch<T extends KubernetesObject> extends ObjectWatch<T> {
 
 /**
  * One list and watch for many readers that each need the objects of one key, such as the pods of one node. Objects of other keys are dropped
- * as soon as they are parsed. It runs while there is a partition. If the server refuses the shared watch and allows that of one key, each
- * partition gets a reflector of its own.
+ * as soon as they are parsed. It runs while there is a partition, and for {@link PartitionedReflectorOptions.lingerMs} afterwards. If the server
+ * refuses the shared watch and allows that of one key, each partition gets a reflector of its own.
  */
-export class PartitionedReflector<T extends KubernetesObject> {
+export class PartitionedReflector<T extends KubernetesObject> implements Disposable {
   readonly #options: PartitionedReflectorOptions<T>;
   readonly #logger: Logger;
   readonly #partitions = new Map<string, Partition<T>>();
@@ -45,9 +47,13 @@ export class PartitionedReflector<T extends KubernetesObject> {
   /** Whether the shared watch was refused, and the one of a single key was not. */
   #isRefused = false;
   #isAsking = false;
+  /** Ends the shared watch some time after the last partition has left. */
+  #linger: Disposable | undefined;
+  #lingerMs: number;
 
   constructor(options: PartitionedReflectorOptions<T>) {
     this.#options = options;
+    this.#lingerMs = options.lingerMs ?? 0;
     this.#logger = options.logger.child({ resource: options.resource.plural });
     this.#preparation = new ObjectPreparation({ ...options, sink: this.#sink });
   }
@@ -65,20 +71,28 @@ export class PartitionedReflector<T extends KubernetesObject> {
   join(key: string): EarlyWatch<T> & Disposable {
     const { metrics, resource } = this.#options;
     if (this.#partitions.has(key)) throw new Error(`follow ${resource.plural} of ${key}: they are followed already`);
-    this.#shared ??= this.#newShared();
+    this.#linger?.[Symbol.dispose]();
+    const running = this.#shared;
+    const shared = (this.#shared ??= this.#newShared());
     const partition = new Partition<T>(key, {
       logger: this.#logger,
       metrics,
-      source: this.#shared.reflector,
+      source: shared.reflector,
       onLeave: () => this.#leave(partition),
       onRenew: () => this.#renew(partition),
     });
     this.#partitions.set(key, partition);
     if (this.#isRefused) this.#separate(partition);
-    else if (this.#partitions.size === 1) void this.#run(this.#shared);
+    else if (!running) void this.#run(shared);
     // A list that has not begun will have its objects, and one under way may have passed them.
     else if (this.#list === "complete") void this.#listOne(partition);
     return partition;
+  }
+
+  /** Ends the shared watch as soon as there is no partition, without lingering. */
+  [Symbol.dispose](): void {
+    this.#lingerMs = 0;
+    if (this.#partitions.size === 0) this.#end();
   }
 
   #newSink(): ObjectSink<T> {
@@ -130,6 +144,8 @@ export class PartitionedReflector<T extends KubernetesObject> {
     try {
       await reflector.run(stop.signal);
     } catch (error) {
+      stop.abort(error);
+      if (this.#partitions.size === 0) this.#end();
       for (const partition of this.#partitions.values()) partition.fail(error);
     }
   }
@@ -137,6 +153,13 @@ export class PartitionedReflector<T extends KubernetesObject> {
   #leave(partition: Partition<T>): void {
     this.#partitions.delete(partition.key);
     if (this.#partitions.size > 0) return;
+    // A shared watch that failed or was refused is begun anew.
+    if (this.#lingerMs === 0 || this.#shared?.stop.signal.aborted) this.#end();
+    else this.#linger = this.#options.clock.setTimer(this.#lingerMs, () => this.#end());
+  }
+
+  #end(): void {
+    this.#linger?.[Symbol.dispose]();
     this.#shared?.stop.abort();
     this.#shared = undefined;
     // The right may have been granted meanwhile.
