@@ -711,6 +711,25 @@ describe("a node that fails", () => {
     expect([tries.length, group.instances[0]?.nodes.includes(broken)]).toEqual([tried, true]);
   });
 
+  test("after its lease was taken leaves the lease to the others at once", async () => {
+    const group = await sharing("a", "b");
+    const [broken = ""] = group.share("b", ["a", "b"]);
+    group.instances.splice(1, 1)[0]!.stop();
+    await group.until(["a"], leaseMs);
+    const again = group.start("b");
+    let failures = 0;
+    group.follow = (name, identity) => {
+      if (name !== broken || identity !== "b") return;
+      failures++;
+      throw new Error("connect ECONNREFUSED");
+    };
+    while (failures === 0) await group.settle(500);
+    again.stop();
+
+    expect(await group.until(["a"], 2 * leaseMs)).toBeLessThan(10_000);
+    expect(group.stolen).toEqual([]);
+  });
+
   test("after it was ready is counted and tried again, also if it cannot even be created", async () => {
     await using rig = new Pool(nodeNames);
     await rig.settle(6_000);

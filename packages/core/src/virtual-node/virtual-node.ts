@@ -298,6 +298,10 @@ export class VirtualNode {
       signal: AbortSignal.any([podsEnd.signal, hardEnd.signal]),
       hardSignal: AbortSignal.any([hardSignal, hardEnd.signal]),
     };
+    // Also after a failure, because nobody renews the Lease any more.
+    await using _lease = atEnd(async () => {
+      if (!node.lost.aborted) await node.handOver(ends.hardSignal);
+    });
     try {
       await Promise.race([node.registered, running]);
       place[Symbol.dispose]();
@@ -312,7 +316,6 @@ export class VirtualNode {
     }
     await running;
     if (isRemoved() && node.isDeleted) await removeAtBackEnd(provider, this.#logger, ends.hardSignal);
-    await node.handOver(ends.hardSignal);
   }
 
   async #runPods(parts: {
