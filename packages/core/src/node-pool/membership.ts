@@ -13,7 +13,7 @@ import {
 import { isLabelValue } from "@virtual-kubelet/kubernetes";
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { groupLabel, leaseNamespace, NodeHeldError } from "../node/instance.ts";
+import { groupLabel, leaseNamespace, NodeHeldError, startIdAnnotation } from "../node/instance.ts";
 import { LeaseController } from "../node/lease-controller.ts";
 import type { LeaseWatch, SeenLease } from "./lease-watch.ts";
 
@@ -57,6 +57,7 @@ export class Membership {
   readonly #lease: LeaseController;
   readonly #name: string;
   readonly #nodes: string;
+  readonly #startId: string;
   #isMember = false;
   /** Sorted identities of members that have other nodes than this instance, as they were last reported. */
   #differing: readonly string[] = [];
@@ -68,10 +69,11 @@ export class Membership {
     this.#options = options;
     this.#name = memberLeaseName(group, identity);
     this.#nodes = nodeListHash(options.nodeNames);
+    this.#startId = random.uuid();
     this.#lease = new LeaseController({
       client,
       // Because of the group, a second copy does not take the Lease as a restart of the first one does with a node.
-      instance: { nodeName: this.#name, identity, startId: random.uuid(), group },
+      instance: { nodeName: this.#name, identity, startId: this.#startId, group },
       standby: false,
       history,
       marks: {
@@ -101,15 +103,16 @@ export class Membership {
     return this.#isMember && renewedMs !== undefined && clock.monotonic() - renewedMs < durationSeconds * 1000;
   }
 
-  /** Sorted identities of the live members. This instance is one as soon as it has joined. */
-  get members(): readonly string[] {
+  /** Ids of the live members' starts, by identity. This instance is one as soon as it has joined. */
+  get live(): ReadonlyMap<string, string> {
     const { watch, identity } = this.#options;
-    const live = new Set(this.#isMember ? [identity] : []);
+    const live = new Map<string, string>();
     for (const [, seen] of watch.list()) {
       const member = memberOf(seen);
-      if (member !== undefined && this.#silentFor(seen) < 1) live.add(member);
+      if (member !== undefined && this.#silentFor(seen) < 1) live.set(member, seen.lease?.metadata?.annotations?.[startIdAnnotation] ?? "");
     }
-    return [...live].sort();
+    if (this.#isMember) live.set(identity, this.#startId);
+    return live;
   }
 
   /** Tells the log and the metrics, once for each change, which live members have other nodes than this instance. */

@@ -275,6 +275,27 @@ describe("instances that share nodes", () => {
     expect(calls).toEqual([`${owner} begins`, `${owner} ends`, "c begins"]);
   });
 
+  test("give nothing any more to one that crashes soon after each start, until it has lived for a while", async () => {
+    const group = await sharing("a", "b");
+    const moves = (): number => [...group.holders.values()].flat().length;
+    const crash = async (): Promise<void> => {
+      const crashed = group.instances.splice(1, 1)[0]!;
+      crashed.isCut = true;
+      await group.settle(60_000);
+      crashed.stop();
+      group.start("b");
+      await group.settle(30_000);
+    };
+    for (let times = 0; times < 2; times++) await crash();
+    const before = moves();
+    for (let times = 0; times < 3; times++) await crash();
+    expect([moves() - before, group.instances[0]?.nodes]).toEqual([0, nodeNames]);
+    expect(group.instances.map(({ pool }) => pool.health.standingBy || pool.health.ready)).toEqual([true, true]);
+
+    expect(await group.until(["a", "b"], 8 * leaseMs)).toBeGreaterThan(leaseMs);
+    expect(group.stolen).toEqual([]);
+  });
+
   test("take over from one that ends within seconds", async () => {
     const group = await sharing("a", "b");
     await group.settle(60_000);

@@ -9,6 +9,7 @@ import type { RunOptions } from "../virtual-node/run-options.ts";
 import type { VirtualNode } from "../virtual-node/virtual-node.ts";
 import { FailingNodes, type NodeFailure } from "./failing-nodes.ts";
 import { LeaseWatch } from "./lease-watch.ts";
+import { MemberTrials } from "./member-trials.ts";
 import { Membership } from "./membership.ts";
 import { NodeShare } from "./node-share.ts";
 import { SettledMembers } from "./settled-members.ts";
@@ -67,7 +68,7 @@ export interface NodePoolState {
   readonly running: number;
   /** Number of nodes that are this instance's share. */
   readonly assigned: number;
-  /** Sorted identities of the live instances; empty until this one has joined. */
+  /** Sorted identities of the live instances that get nodes; empty until this one has joined. */
   readonly members: readonly string[];
   /** Nodes of this instance whose last run failed; they are tried again. */
   readonly failing: readonly NodeFailure[];
@@ -115,6 +116,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
   readonly #lookMs: number;
   readonly #watch: LeaseWatch;
   readonly #membership: Membership;
+  readonly #trials: MemberTrials;
   readonly #members: SettledMembers;
   readonly #changes = new Signal();
   readonly #failed = new AbortController();
@@ -153,6 +155,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     });
     this.#share = new NodeShare({ nodeNames: options.nodeNames, identity, durationMs: this.#durationMs });
     this.#failing = new FailingNodes({ durationMs: this.#durationMs, clock, random, logger: this.#logger, metrics });
+    this.#trials = new MemberTrials({ identity, durationMs: this.#durationMs, logger: this.#logger });
     this.#members = new SettledMembers({ settleMs, maxSettleMs: 4 * settleMs });
     // A caller that only awaits run() gets the failure there.
     this.#ready.promise.catch(() => {});
@@ -229,13 +232,17 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     for (;;) {
       await this.#changes.wait(this.#lookMs, this.#clock, signal);
       if (!this.#membership.isMember || this.#watch.heardMs === undefined) continue;
-      if (this.#membership.isSeen && this.#members.observe(this.#membership.members, this.#clock.monotonic())) this.#assign();
+      if (this.#membership.isSeen) this.#observeMembers(this.#clock.monotonic());
       if (this.#members.current === undefined) continue;
       if (this.#membership.isSeen) this.#lookAround();
       this.#noteReady();
       this.#startSome(signal, options);
       if (this.health.ready) this.#ready.resolve();
     }
+  }
+
+  #observeMembers(nowMs: number): void {
+    if (this.#members.observe(this.#trials.observe(this.#membership.live, nowMs), nowMs)) this.#assign();
   }
 
   #onLease(name: string): void {
