@@ -25,9 +25,9 @@ const ofTheNode: readonly Alert[] = [
     severity: "critical",
     expr: "vk_nodes_failing > 0",
     for: "5m",
-    summary: "{{ $value }} of the nodes that instances share do not run",
+    summary: "{{ $value }} nodes, shared or found at a back end, do not run",
     description:
-      "The program tries these nodes again and again, while its others run. Its log names each with the error of its provider, and so do /readyz and virtual-kubelet status.",
+      "The program tries these nodes again and again, while its others run. Its log names each with the error of its provider, and so do /readyz and, if instances share them, virtual-kubelet status.",
   },
   {
     name: "LeaseLate",

@@ -15,7 +15,7 @@ import { dryRun } from "../dry-run/dry-run.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isOn, type CommandLine } from "../command-line/flag-parser.ts";
 import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
-import { checkOfPool, checksOf } from "../health/node-checks.ts";
+import { checkOfFailure, checkOfPool, checksOf } from "../health/node-checks.ts";
 import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
 import { rotateClientCertificate } from "../join/rotate-client-certificate.ts";
@@ -90,7 +90,7 @@ export async function runPlanned(
     tracer,
   };
   using opened = openNodes(planned, common, group);
-  const { runnable, live, pool, unlisted } = opened;
+  const { runnable, live, pool, unlisted, failing } = opened;
   if (onReady) Promise.all(runnable.map(({ node }) => node.ready)).then(onReady, () => {});
   const { virtualKubelet } = versionInfo();
   const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`);
@@ -129,6 +129,7 @@ export async function runPlanned(
   const checks = (): HealthCheck[] => [
     ...live.all.flatMap((node) => checksOf(node, pool !== undefined)),
     ...(pool ? [checkOfPool(pool.state)] : []),
+    ...failing().map(checkOfFailure),
     ...unlisted().map((name) => ({ name: `discovery/${name}`, problem: "the back end has not listed its nodes yet" })),
   ];
   await using _health = await untilAborted(openHealth(loaded, logger, checks), signal);

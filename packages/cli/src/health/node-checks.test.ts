@@ -1,6 +1,6 @@
 import type { NodePoolState } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import { checkOfPool } from "./node-checks.ts";
+import { checkOfFailure, checkOfPool } from "./node-checks.ts";
 
 const state: NodePoolState = { group: "sim", nodes: 6, running: 3, assigned: 3, members: ["a", "b"], failing: [] };
 const failures = ["n-0", "n-1", "n-2"].map((node) => ({ node, problem: "no such machine", attempt: 1 }));
@@ -13,4 +13,11 @@ test.for<[what: string, state: Partial<NodePoolState>, problem: string | undefin
   ["of which several fail is not", { failing: failures }, "node n-0 failed and is tried again: no such machine; and 2 more"],
 ])("an instance of a group %s", ([, given, problem]) => {
   expect(checkOfPool({ ...state, ...given }).problem).toBe(problem);
+});
+
+test("a node of a back end that fails is named with its problem", () => {
+  expect(checkOfFailure({ node: "far-a", problem: "no such machine", attempt: 2 })).toEqual({
+    name: "node/far-a",
+    problem: "failed and is tried again: no such machine",
+  });
 });

@@ -1,4 +1,4 @@
-import type { NodePoolState } from "@virtual-kubelet/core";
+import type { NodeFailure, NodePoolState } from "@virtual-kubelet/core";
 import type { LiveNode } from "../nodes/live-nodes.ts";
 import type { HealthCheck } from "./health-server.ts";
 
@@ -10,6 +10,11 @@ export function checkOfPool({ group, members, nodes, running, failing: [failure,
     name: `group/${group} (${running} of ${nodes} nodes)`,
     problem: failure && `node ${failure.node} failed and is tried again: ${failure.problem}${others}`,
   };
+}
+
+/** A node that was found at a back end and does not run. */
+export function checkOfFailure({ node, problem }: NodeFailure): HealthCheck {
+  return { name: `node/${node}`, problem: `failed and is tried again: ${problem}` };
 }
 
 /** What {@link HealthCheck}s a node has. */

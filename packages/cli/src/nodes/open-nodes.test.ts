@@ -2,8 +2,8 @@ import type { ProviderDefinition } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createKubeClient, type Transport } from "@virtual-kubelet/kube-client";
 import { provider as mock } from "@virtual-kubelet/provider-mock";
-import { expect, test } from "vitest";
-import { openNodes } from "./open-nodes.ts";
+import { expect, test, vi } from "vitest";
+import { openNodes, type OpenedNodes } from "./open-nodes.ts";
 import type { PlannedNode } from "./plan-nodes.ts";
 
 const found = Array.from({ length: 20 }, (_, index) => `worker-${index}`);
@@ -32,6 +32,18 @@ test("nodes of the settings share watches if they are ten or more", async () => 
   expect(many.watches).toEqual(["nodes", "pods spec.nodeName!="]);
 });
 
+test("a discovered node that fails is named, and no longer served, while the others go on", async () => {
+  const definition = discovering(found.slice(0, 2));
+  const create: ProviderDefinition["create"] = (host, config) => {
+    if (host.nodeName === "far-worker-1") throw new Error("no such machine");
+    return definition.create(host, config);
+  };
+  await using program = await Program.run([planned("far", { ...definition, create })], () => {}, false);
+  await vi.waitFor(() => expect(program.opened?.failing()).toMatchObject([{ node: "far-worker-1", problem: "no such machine" }]));
+
+  expect(program.opened?.live.all.map(({ name }) => name)).toEqual(["far-worker-0"]);
+});
+
 /** The mock provider with nodes of these names at its back end. */
 function discovering(names: readonly string[]): ProviderDefinition {
   return {
@@ -51,27 +63,30 @@ function planned(name: string, definition: ProviderDefinition): PlannedNode {
   return { configured: name, setup: { definition, config: {}, filledIn: [] }, options, pods: {} };
 }
 
-/** Opened nodes that are ready, on an embedded API server. */
+/** Opened nodes on an embedded API server. */
 class Program implements AsyncDisposable {
   readonly #server: ApiServer;
   readonly #watches: string[] = [];
   readonly #stop = new AbortController();
   #ended: Promise<unknown> = Promise.resolve();
-  #opened: Disposable | undefined;
+  opened: OpenedNodes | undefined;
 
   private constructor(server: ApiServer) {
     this.#server = server;
   }
 
-  /** @param prepare - called before the nodes run */
-  static async run(nodes: readonly PlannedNode[], prepare: (server: ApiServer) => void = () => {}): Promise<Program> {
+  /**
+   * @param prepare - called before the nodes run
+   * @param waits - whether to wait until the nodes are ready
+   */
+  static async run(nodes: readonly PlannedNode[], prepare: (server: ApiServer) => void = () => {}, waits = true): Promise<Program> {
     const program = new Program(await startApiServer({ listen: false, controllers: false }));
     prepare(program.#server);
     const opened = openNodes(nodes, { client: createKubeClient(program.#observed(program.#server.transport())) });
-    program.#opened = opened;
+    program.opened = opened;
     const { runnable } = opened;
     program.#ended = Promise.all(runnable.map(({ node }) => node.run(program.#stop.signal, { shutdownTimeoutMs: 1_000 })));
-    await Promise.race([Promise.all(runnable.map(({ node }) => node.ready)), program.#ended]);
+    if (waits) await Promise.race([Promise.all(runnable.map(({ node }) => node.ready)), program.#ended]);
     return program;
   }
 
@@ -83,7 +98,7 @@ class Program implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#ended;
-    this.#opened?.[Symbol.dispose]();
+    this.opened?.[Symbol.dispose]();
     await this.#server.close();
   }
 

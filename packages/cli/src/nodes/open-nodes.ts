@@ -1,4 +1,4 @@
-import { DiscoveredNodes, NodePool, SharedCluster, VirtualNode, type VirtualNodeOptions } from "@virtual-kubelet/core";
+import { DiscoveredNodes, NodePool, SharedCluster, VirtualNode, type NodeFailure, type VirtualNodeOptions } from "@virtual-kubelet/core";
 import { resourceMetricsPath } from "../config/node-options.ts";
 import { discoversNodes } from "../providers/provider-setup.ts";
 import { refusingDefinition } from "../providers/try-provider.ts";
@@ -24,6 +24,8 @@ export interface OpenedNodes extends Disposable {
   readonly pool: NodePool | undefined;
   /** Names in the settings whose nodes are discovered at the back end and not listed yet, now. */
   unlisted(): readonly string[];
+  /** Nodes that were found at a back end and do not run now because their last run failed. */
+  failing(): readonly NodeFailure[];
 }
 
 type CommonOptions = Omit<VirtualNodeOptions, "provider" | "providerConfig" | "node" | "pods" | "shared">;
@@ -61,6 +63,7 @@ export function openNodes(planned: readonly PlannedNode[], common: CommonOptions
     live,
     pool: undefined,
     unlisted: () => discovering.filter(({ nodes }) => !nodes.isListed).map(({ name }) => name),
+    failing: () => discovering.flatMap(({ nodes }) => nodes.failing),
     [Symbol.dispose]: () => shared?.[Symbol.dispose](),
   };
 }
@@ -101,7 +104,7 @@ function openPool(planned: readonly PlannedNode[], common: CommonOptions, group:
     },
   });
   const runnable = [{ name: `group ${group}`, node: pool }];
-  return { runnable, live, pool, unlisted: () => [], [Symbol.dispose]: () => shared?.[Symbol.dispose]() };
+  return { runnable, live, pool, unlisted: () => [], failing: () => [], [Symbol.dispose]: () => shared?.[Symbol.dispose]() };
 }
 
 /** What the nodes share, if there are many. How many a provider discovers is not known before. */

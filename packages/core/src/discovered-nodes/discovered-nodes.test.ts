@@ -20,6 +20,9 @@ class Rig implements AsyncDisposable {
   readonly providers = new Map<string, ScriptedProvider>();
   /** Nodes whose rest was removed at the back end. */
   readonly removed: string[] = [];
+  /** Virtual nodes whose providers cannot be created, and why. */
+  readonly problems = new Map<string, Error>();
+  readonly errors: string[] = [];
   /** Virtual nodes that are served now. */
   readonly served: string[] = [];
   readonly warnings: string[] = [];
@@ -51,6 +54,8 @@ class Rig implements AsyncDisposable {
         },
         create: ({ nodeName, clusterId }, { counterpart = "" }: Config) => {
           expect(nodeName).toBe(`far-${counterpart}`);
+          const problem = this.problems.get(nodeName);
+          if (problem) throw problem;
           const provider = new ScriptedProvider({ clusterId, nodeName });
           this.providers.set(nodeName, provider);
           return Object.assign(provider, {
@@ -140,7 +145,12 @@ class Rig implements AsyncDisposable {
   }
 
   #logger(): Logger {
-    return { ...silentLogger, warn: (_fields, message) => void this.warnings.push(message), child: () => this.#logger() };
+    return {
+      ...silentLogger,
+      warn: (_fields, message) => void this.warnings.push(message),
+      error: (_fields, message) => void this.errors.push(message),
+      child: () => this.#logger(),
+    };
   }
 
   async *#discover(signal: AbortSignal): AsyncGenerator<readonly DiscoveredNode[]> {
@@ -355,7 +365,53 @@ test("a graceful stop keeps the Nodes, and ends all virtual nodes", async () => 
   expect([rig.registered, rig.served, rig.clock.pending]).toEqual([["far-a", "far-b"], [], 0]);
 });
 
-test("one virtual node that fails ends the others, with its error", async () => {
+describe("a virtual node that fails", () => {
+  test("is tried again, less and less often, while the others go on, until it succeeds", async () => {
+    await using rig = new Rig(["a", "b"]);
+    rig.problems.set("far-a", new Error("no such machine"));
+    await rig.settle(120_000);
+
+    expect(rig.ready("far-b")).toBe("True: kubelet is posting ready status");
+    expect([rig.served, rig.nodes.nodes.length, rig.nodes.health]).toEqual([["far-b"], 1, { ready: false, standingBy: false }]);
+    const [failure, ...others] = rig.nodes.failing;
+    expect([failure, others]).toEqual([{ node: "far-a", problem: "no such machine", attempt: expect.any(Number) }, []]);
+    expect(failure?.attempt).toBeGreaterThan(3);
+    expect(failure?.attempt).toBeLessThan(10);
+    expect(rig.errors.filter((message) => message.startsWith("the node failed"))).toHaveLength(3);
+
+    rig.problems.clear();
+    await rig.settle(130_000);
+    expect(rig.ready("far-a")).toBe("True: kubelet is posting ready status");
+    expect([rig.nodes.health.ready, rig.nodes.failing]).toEqual([true, []]);
+    await rig.nodes.ready;
+  });
+
+  test("after it was ready is only that node, also the only one", async () => {
+    await using rig = new Rig(["a"]);
+    await rig.settle(20_000);
+    rig.problems.set("far-a", new Error("no such machine"));
+    await rig.has([]);
+    await rig.settle(360_000);
+    await rig.has(["a"]);
+    await rig.settle(20_000);
+    expect(rig.nodes.failing).toMatchObject([{ node: "far-a" }]);
+
+    rig.problems.clear();
+    await rig.settle(130_000);
+    expect(rig.ready("far-a")).toBe("True: kubelet is posting ready status");
+  });
+
+  test("ends the run if all others fail, too, and none has been ready, because the settings may be wrong", async () => {
+    const rig = new Rig(["a", "b"]);
+    for (const name of ["far-a", "far-b"]) rig.problems.set(name, new Error(`${name}: bad token`));
+    await rig.settle(20_000);
+
+    expect(await rig.outcome).toMatchObject({ message: "far-b: bad token" });
+    expect([rig.served, rig.nodes.nodes, rig.clock.pending]).toEqual([[], [], 0]);
+  });
+});
+
+test("one virtual node that another instance has taken ends the others, with its error", async () => {
   const rig = new Rig(["a", "b"]);
   await rig.settle(20_000);
   rig.client.edit(

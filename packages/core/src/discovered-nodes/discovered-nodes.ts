@@ -5,6 +5,9 @@ import { backoffMs, isGoneObject, listAll, noMetrics, resources, silentLogger, t
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { askUntilAnswered } from "../api-server/ask-until-answered.ts";
 import { readClusterId } from "../api-server/cluster-id.ts";
+import { FailingNodes, type NodeFailure } from "../node-pool/failing-nodes.ts";
+import { NodeHeldError } from "../node/instance.ts";
+import { defaultLeaseDurationSeconds } from "../node/lease-controller.ts";
 import type { NodeDiscovery } from "../provider/node-discovery.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import type { NodeOptions, VirtualNodeOptions } from "../virtual-node/options.ts";
@@ -46,9 +49,11 @@ export interface DiscoveredNodesOptions<Config = unknown> extends Omit<VirtualNo
 interface Entry {
   /** Name of the virtual node. */
   readonly nodeName: string;
-  readonly node: VirtualNode;
+  /** `undefined` while a node that failed waits for its next try. */
+  node: VirtualNode | undefined;
   readonly stop: AbortController;
-  readonly ended: Promise<void>;
+  ended: Promise<void>;
+  hasFailed: boolean;
   absentSinceMs: number | undefined;
   /** Wall-clock time of {@link absentSinceMs}. */
   absentSince: string;
@@ -89,6 +94,9 @@ export class DiscoveredNodes<Config = unknown> {
   /** Names in the last list. */
   #present: ReadonlySet<string> | undefined;
   #isRemembered = false;
+  readonly #failing: FailingNodes;
+  /** Whether one of the nodes has been ready. */
+  #hasSucceeded = false;
 
   /** @throws InvalidInputError for a configuration that does not fit the schema */
   constructor(options: DiscoveredNodesOptions<Config>) {
@@ -98,13 +106,26 @@ export class DiscoveredNodes<Config = unknown> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#logger = (options.logger ?? silentLogger).child({ nodes: this.#prefix });
+    const { leaseDurationSeconds = defaultLeaseDurationSeconds } = options.node;
+    this.#failing = new FailingNodes({
+      durationMs: leaseDurationSeconds * 1000,
+      clock: this.#clock,
+      random: this.#random,
+      logger: this.#logger,
+      metrics: options.metrics ?? noMetrics,
+    });
     // A caller that only awaits run() gets the failure there.
     this.#ready.promise.catch(() => {});
   }
 
   /** The virtual nodes that run now. */
   get nodes(): readonly VirtualNode[] {
-    return [...this.#entries.values()].map(({ node }) => node);
+    return [...this.#entries.values()].flatMap(({ node }) => node ?? []);
+  }
+
+  /** Virtual nodes whose last run failed; they are tried again. */
+  get failing(): readonly NodeFailure[] {
+    return this.#failing.list();
   }
 
   /** Whether the back end has listed its nodes. */
@@ -119,17 +140,18 @@ export class DiscoveredNodes<Config = unknown> {
 
   /** Whether {@link ready} holds now, and whether all that is missing are nodes that another instance runs. */
   get health(): { readonly ready: boolean; readonly standingBy: boolean } {
-    const healths = this.nodes.map(({ health }) => health);
+    const healths = [...this.#entries.values()].map(({ node }) => node?.health ?? { ready: false, standingBy: false });
     const isReady = this.isListed && this.#isRemembered && healths.every(({ ready }) => ready);
     const waits = healths.some(({ standingBy }) => standingBy);
     return { ready: isReady, standingBy: !isReady && waits && healths.every(({ ready, standingBy }) => ready || standingBy) };
   }
 
   /**
-   * Runs the virtual nodes until aborted; may be called once. Then all of them stop as {@link VirtualNode.run} does.
+   * Runs the virtual nodes until aborted; may be called once. Then all of them stop as {@link VirtualNode.run} does. A virtual node that fails is
+   * tried again, and the others go on.
    *
-   * @throws InvalidInputError if the provider discovers no nodes with this configuration; the error of a virtual node, after which the others
-   * stop, too
+   * @throws InvalidInputError if the provider discovers no nodes with this configuration; NodeHeldError if another instance runs a virtual node;
+   * the error of a virtual node if all of them fail before one was ready, because the settings may be wrong. The others stop before
    */
   async run(signal: AbortSignal, options: Omit<RunOptions, "isRemoved"> = {}): Promise<void> {
     const stop = AbortSignal.any([signal, this.#failed.signal]);
@@ -139,6 +161,7 @@ export class DiscoveredNodes<Config = unknown> {
       if (error !== stop.reason) this.#failed.abort(error);
     }
     await Promise.all([...this.#entries.values()].map(({ ended }) => ended));
+    this.#failing[Symbol.dispose]();
     this.#ready.reject(stop.reason ?? new Error("the nodes were stopped before they were ready"));
     if (this.#failed.signal.aborted && !signal.aborted) throw this.#failed.signal.reason;
   }
@@ -224,28 +247,64 @@ export class DiscoveredNodes<Config = unknown> {
 
   #ensure(name: string, parts: NodeParts): void {
     if (this.#entries.has(name) || parts.stop.aborted) return;
-    const nodeName = discoveredNodeName(this.#prefix, name);
-    const stop = new AbortController();
-    const node = this.#newNode(name, nodeName, parts);
-    const served = this.#options.onNode?.(node);
-    const running = node.run(AbortSignal.any([parts.stop, stop.signal]), { ...parts.options, isRemoved: () => entry.isRemoved });
-    const ended = running.then(
-      () => {
-        if (!parts.stop.aborted && !entry.isRemoved) this.#failed.abort(new Error(`node ${nodeName} ended unexpectedly`));
-      },
-      (error: unknown) => this.#failed.abort(error),
-    );
     const entry: Entry = {
-      nodeName,
-      node,
-      stop,
+      nodeName: discoveredNodeName(this.#prefix, name),
+      node: undefined,
+      stop: new AbortController(),
+      ended: Promise.resolve(),
+      hasFailed: false,
       absentSinceMs: undefined,
       absentSince: "",
       isRemoved: false,
-      ended: ended.finally(() => served?.[Symbol.dispose]()),
     };
     this.#entries.set(name, entry);
-    this.#logger.info({ node: nodeName, counterpart: name }, "a virtual node starts");
+    entry.ended = this.#keepRunning(name, entry, parts);
+  }
+
+  /** Runs a virtual node, and again after each failure, until it is stopped. */
+  async #keepRunning(name: string, entry: Entry, parts: NodeParts): Promise<void> {
+    const { nodeName } = entry;
+    const signal = AbortSignal.any([parts.stop, entry.stop.signal]);
+    while (!signal.aborted) {
+      try {
+        await this.#runOnce(name, entry, parts, signal);
+        if (!signal.aborted) throw new Error(`node ${nodeName} ended unexpectedly`);
+      } catch (error) {
+        if (signal.aborted) this.#logger.warn({ node: nodeName, err: messageOf(error) }, "the node failed while it stopped");
+        else if (error instanceof NodeHeldError || this.#isFatal(entry)) this.#failed.abort(error);
+        else await this.#backOff(entry, error, signal);
+      }
+    }
+  }
+
+  async #runOnce(name: string, entry: Entry, parts: NodeParts, signal: AbortSignal): Promise<void> {
+    const node = this.#newNode(name, entry.nodeName, parts);
+    using _served = this.#options.onNode?.(node);
+    entry.node = node;
+    node.ready.then(
+      () => {
+        this.#hasSucceeded = true;
+        this.#failing.noteReady(entry.nodeName);
+      },
+      () => {},
+    );
+    this.#logger.info({ node: entry.nodeName, counterpart: name }, "a virtual node starts");
+    try {
+      await node.run(signal, { ...parts.options, isRemoved: () => entry.isRemoved });
+    } finally {
+      entry.node = undefined;
+    }
+  }
+
+  /** Whether all nodes fail before one was ready: the settings may be wrong, which should show at once. */
+  #isFatal(failed: Entry): boolean {
+    failed.hasFailed = true;
+    return !this.#hasSucceeded && [...this.#entries.values()].every(({ hasFailed }) => hasFailed);
+  }
+
+  async #backOff({ nodeName }: Entry, error: unknown, signal: AbortSignal): Promise<void> {
+    const delayMs = this.#failing.note(nodeName, error, this.#options.node.instance.standby === true);
+    await this.#clock.sleep(delayMs, signal).catch(() => {});
   }
 
   #newNode(name: string, nodeName: string, { discovery, clusterId }: NodeParts): VirtualNode {
@@ -305,6 +364,7 @@ export class DiscoveredNodes<Config = unknown> {
     entry.stop.abort(new Error(`its counterpart ${name} is gone at the back end`));
     await entry.ended;
     this.#entries.delete(name);
+    this.#failing.forget(entry.nodeName);
     if (await this.#isDeleted(entry.nodeName, signal)) return;
     // It could not be deleted, and is removed later.
     ensure(name);
@@ -351,7 +411,7 @@ interface NodeParts {
 }
 
 function absenceOf({ absentSinceMs, isRemoved, node }: Entry): Absence {
-  return { absentSinceMs, isRemoved, keepsPods: node.keepsPods };
+  return { absentSinceMs, isRemoved, keepsPods: node?.keepsPods ?? true };
 }
 
 /** The definition for a configuration that need not fit the schema. */

@@ -1,5 +1,5 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
+import { noMetrics, silentLogger, type Metrics } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { FailingNodes } from "./failing-nodes.ts";
 
@@ -10,13 +10,13 @@ class Rig {
   readonly gauges: number[] = [];
   readonly failing: FailingNodes;
 
-  constructor() {
+  constructor(metrics: Partial<Metrics> = {}) {
     this.failing = new FailingNodes({
       durationMs: 40_000,
       clock: this.clock,
       random: new SeededRandom(1),
       logger: { ...silentLogger, error: (fields: object) => void this.logged.push(fields) },
-      metrics: { ...noMetrics, gauge: (_name, value) => void this.gauges.push(value) },
+      metrics: { ...noMetrics, gauge: (_name, value) => void this.gauges.push(value), ...metrics },
     });
   }
 
@@ -64,4 +64,21 @@ test("a node that fails for long has a line for its first three failures and for
   const rig = new Rig();
   for (let attempt = 1; attempt <= 30; attempt++) rig.fail();
   expect(rig.logged).toMatchObject([1, 2, 3, 10, 20, 30].map((attempt) => ({ attempt })));
+});
+
+test("the failing nodes of a program's lists are added up where there are scrapes, until a list ends", () => {
+  const series = new Set<() => number>();
+  const sampled: Metrics["sampled"] = (_name, read) => {
+    series.add(read);
+    return { [Symbol.dispose]: () => void series.delete(read) };
+  };
+  const rigs = [new Rig({ sampled }), new Rig({ sampled })];
+  const total = (): number => [...series].reduce((sum, read) => sum + read(), 0);
+  for (const rig of rigs) rig.fail();
+  expect([total(), rigs.flatMap(({ gauges }) => gauges)]).toEqual([2, []]);
+
+  rigs[0]?.failing.noteReady("sim-1");
+  expect(total()).toBe(1);
+  for (const { failing } of rigs) failing[Symbol.dispose]();
+  expect(series.size).toBe(0);
 });

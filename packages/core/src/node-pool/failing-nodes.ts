@@ -43,10 +43,12 @@ interface Failure extends NodeFailure {
 }
 
 /** The nodes whose last run failed, from the failure until they are ready or another instance runs them. */
-export class FailingNodes {
+export class FailingNodes implements Disposable {
   readonly #options: FailingNodesOptions;
   /** By node; a node that is ready again stays for a while, so that it does not begin anew with the shortest wait. */
   readonly #failures = new Map<string, Failure>();
+  /** Series of the number of nodes; `undefined` before the first failure, and where there are no scrapes. */
+  #series: Disposable | undefined;
 
   constructor(options: FailingNodesOptions) {
     this.#options = options;
@@ -69,8 +71,9 @@ export class FailingNodes {
    * Notes, logs and counts a failure.
    *
    * @param hasHeirs - whether other instances can take the node
+   * @returns delay of the next try in milliseconds
    */
-  note(node: string, error: unknown, hasHeirs: boolean): void {
+  note(node: string, error: unknown, hasHeirs: boolean): number {
     const { clock, random, logger, metrics, durationMs } = this.#options;
     const nowMs = clock.monotonic();
     const known = this.#failures.get(node);
@@ -81,8 +84,12 @@ export class FailingNodes {
     this.#failures.set(node, { node, problem, attempt, dueMs: nowMs + delayMs, readyMs: undefined });
     metrics.count("vk_node_failures_total");
     this.#tell();
-    if (attempt > logFirst && attempt % logEvery !== 0) return;
-    logger.error({ node, err: problem, attempt, delayMs: Math.round(delayMs) }, "the node failed; trying it again, while the others go on");
+    if (attempt <= logFirst || attempt % logEvery === 0)
+      logger.error(
+        { node, err: problem, attempt, delayMs: Math.round(delayMs) },
+        "the node failed; trying it again, while the others go on",
+      );
+    return delayMs;
   }
 
   /** Notes that a node is ready; its failures count until it has been for a while. */
@@ -107,12 +114,20 @@ export class FailingNodes {
     if (this.#failures.delete(node)) this.#tell();
   }
 
+  /** Ends the series of the number of nodes. */
+  [Symbol.dispose](): void {
+    this.#series?.[Symbol.dispose]();
+  }
+
   get #failing(): Failure[] {
     return [...this.#failures.values()].filter(({ readyMs }) => readyMs === undefined);
   }
 
   #tell(): void {
-    this.#options.metrics.gauge("vk_nodes_failing", this.size);
+    const { metrics } = this.#options;
+    // A program can have several lists of nodes; samples are added up.
+    this.#series ??= metrics.sampled?.("vk_nodes_failing", () => this.size);
+    if (!this.#series) metrics.gauge("vk_nodes_failing", this.size);
   }
 }
 

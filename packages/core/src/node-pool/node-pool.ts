@@ -211,6 +211,7 @@ export class NodePool<Node extends PoolNode = VirtualNode> {
     await Promise.all([leaving, ...[...this.#running.values()].map(({ ended }) => ended)]);
     end.abort();
     await watching;
+    this.#failing[Symbol.dispose]();
     if (this.#failed.signal.aborted && !signal.aborted) throw this.#failed.signal.reason;
   }
 

@@ -98,8 +98,10 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   vk_lease_renewals_total: counter("Renewals of the node's lease, by result", ["result"]),
   vk_lease_renew_lateness_seconds: histogram("How late the node's lease was renewed", callBuckets),
   vk_node_ready: gauge("Whether the node is Ready", ["node"]),
-  vk_nodes_failing: gauge("Nodes shared with other instances that do not run because their last run failed; they are tried again"),
-  vk_node_failures_total: counter("Failed runs of nodes that are shared with other instances"),
+  vk_nodes_failing: gauge(
+    "Nodes, shared with other instances or found at a back end, that do not run because their last run failed; they are tried again",
+  ),
+  vk_node_failures_total: counter("Failed runs of nodes that are shared with other instances or found at a back end"),
   vk_group_members_with_other_nodes: gauge("Other instances of the group whose list of nodes differs from this one's"),
   vk_node_patches_total: counter("Patches of the node object", ["subresource"]),
   vk_pods_removed_total: counter("Deleted pods removed from the API server"),
