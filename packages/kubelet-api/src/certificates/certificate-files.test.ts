@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { RecordingMetrics } from "../test-support/recording-metrics.ts";
+import { RecordingMetrics, ScrapedMetrics } from "../test-support/recording-metrics.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { openCertificateFiles } from "./certificate-files.ts";
 import { certificateOf } from "./key-pair.ts";
@@ -164,6 +164,24 @@ test.each([
   expect(metrics.samples).toContain(`virtual_kubelet_serving_certificate_valid ${valid}`);
   const leftSeconds = Math.trunc((certificateOf(pair).validToDate.getTime() - nowMs) / 1000);
   expect(metrics.samples).toContain(`kubelet_certificate_manager_server_ttl_seconds{node=""} ${leftSeconds}`);
+});
+
+test("the time left of a certificate file is read at each scrape, while it is kept up to date", async () => {
+  const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
+  const [pair, logger, metrics] = [await makeSelfSigned("vk", undefined, 0), new RecordingLogger(), new ScrapedMetrics()];
+  await writeFile(certificateFile, pair.certificate);
+  await writeFile(keyFile, pair.key, { mode: 0o600 });
+  const clock = new VirtualClock(0);
+  const source = await openCertificateFiles({ certificateFile, keyFile, clock, logger, metrics });
+  const ended = new AbortController();
+  const running = source.run(ended.signal);
+
+  clock.jump(7_000);
+  const leftSeconds = Math.trunc((certificateOf(pair).validToDate.getTime() - 7_000) / 1000);
+  expect(metrics.scrape()).toEqual([`kubelet_certificate_manager_server_ttl_seconds{node=""} ${leftSeconds}`]);
+  ended.abort();
+  await running;
+  expect(metrics.scrape()).toEqual([]);
 });
 
 test("a certificate that is about to expire is logged once a day while the program runs", async () => {

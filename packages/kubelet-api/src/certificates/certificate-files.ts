@@ -43,8 +43,9 @@ export async function openCertificateFiles(options: CertificateFilesOptions): Pr
   return {
     current: () => pair,
     onChange: (listener) => listeners.add(listener),
-    run: (signal) =>
-      files.run(signal, {
+    async run(signal) {
+      using _validity = validity;
+      await files.run(signal, {
         onLook: look,
         onChange(contents) {
           pair = read(contents);
@@ -60,7 +61,8 @@ export async function openCertificateFiles(options: CertificateFilesOptions): Pr
             "the new serving certificate cannot be read; the previous one stays in use",
           );
         },
-      }),
+      });
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { MemoryCertificateStore } from "../test-support/memory-certificate-store.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
-import { RecordingMetrics } from "../test-support/recording-metrics.ts";
+import { RecordingMetrics, ScrapedMetrics } from "../test-support/recording-metrics.ts";
 import { openCertificateManager } from "./certificate-manager.ts";
 import { certificateOf } from "./key-pair.ts";
 import type { ServingNames } from "./serving-names.ts";
@@ -28,6 +28,7 @@ interface Given {
   readonly store?: MemoryCertificateStore;
   readonly api?: FakeApi;
   readonly clock?: VirtualClock;
+  readonly metrics?: RecordingMetrics;
   /** Replaces the function that returns the node's names. */
   readonly failing?: () => ServingNames | undefined;
 }
@@ -36,7 +37,7 @@ async function rig(given: Given = {}) {
   const { bootstrap = true, store = new MemoryCertificateStore(), api = new FakeApi(), clock = new VirtualClock() } = given;
   const node = { names: "names" in given ? given.names : home };
   const logger = new RecordingLogger();
-  const metrics = new RecordingMetrics();
+  const metrics = given.metrics ?? new RecordingMetrics();
   api.onCreate ??= (object) =>
     ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "system:node:vk" } }) as never;
   const names = given.failing ?? (() => node.names);
@@ -194,6 +195,31 @@ test("the certificate is renewed before it expires, and an expired one is replac
   await soon(() => expect(served().issuer).toBe("CN=test-ca"));
   await clock.advance(5_000);
   expect(metrics.samples.at(-1)).toBe(`kubelet_certificate_manager_server_ttl_seconds{node="vk"} ${(100 * day - 305_000) / 1000}`);
+});
+
+test("the time left of a certificate is a series only while a node that has it runs here", async () => {
+  const metrics = new ScrapedMetrics();
+  const { clock, end, node } = await rig({ bootstrap: false, names: undefined, metrics });
+  await clock.advance(5_000);
+  expect([metrics.scrape(), metrics.samples]).toEqual([[], []]);
+
+  const look = async (names: ServingNames | undefined): Promise<void> => {
+    node.names = names;
+    await clock.advance(5_000);
+  };
+  const [left] = [expect.stringMatching(/^kubelet_certificate_manager_server_ttl_seconds\{node="vk"\} \d+$/)];
+  await look(home);
+  await soon(() => expect(metrics.scrape()).toEqual([left]));
+  // Another instance has taken the node.
+  await soon(() => expect(clock.pending).toBe(1));
+  await look(undefined);
+  await soon(() => expect(metrics.scrape()).toEqual([]));
+
+  await soon(() => expect(clock.pending).toBe(1));
+  await look(home);
+  await soon(() => expect(metrics.scrape()).toEqual([left]));
+  await end();
+  expect(metrics.scrape()).toEqual([]);
 });
 
 test("a request that is not decided is logged after a quarter of an hour, stays open, and can still be approved", async () => {

@@ -28,7 +28,7 @@ export interface CertificateManagerOptions {
   readonly random: Random;
   readonly logger: Logger;
   /**
-   * Sets `kubelet_certificate_manager_server_ttl_seconds`, observes `kubelet_certificate_manager_server_rotation_seconds`,
+   * Sets `kubelet_certificate_manager_server_ttl_seconds` while `names` are known, observes `kubelet_certificate_manager_server_rotation_seconds`,
    * counts `kubelet_server_expiration_renew_errors`.
    */
   readonly metrics: Metrics;
@@ -50,6 +50,8 @@ export class CertificateManager implements KeyPairSource {
   #issued: DatedCertificate | undefined;
   #wake = new AbortController();
   #toldOfRequester = false;
+  /** Series of the time left, while a node that has the certificate is registered; `undefined` where there are no scrapes. */
+  #leftSeries: Disposable | undefined;
 
   /** Use {@link openCertificateManager}. */
   constructor(options: CertificateManagerOptions, stored: StoredCertificates, served: KeyPair) {
@@ -84,6 +86,7 @@ export class CertificateManager implements KeyPairSource {
       if (!signal.aborted) throw error;
     } finally {
       this.#requester.follow(undefined, signal);
+      this.#leftSeries?.[Symbol.dispose]();
     }
   }
 
@@ -103,7 +106,7 @@ export class CertificateManager implements KeyPairSource {
     this.#requester.follow(this.#stored.pending, signal);
     this.#requester.remind(this.#stored.pending);
     await this.#serve(wanted);
-    this.#measure();
+    this.#measure(wanted !== undefined);
   }
 
   /** Creates a request, which replaces a pending one. */
@@ -166,10 +169,17 @@ export class CertificateManager implements KeyPairSource {
     this.#listeners.notify();
   }
 
-  #measure(): void {
+  /** @param isInUse - whether a node that has the certificate is registered here, and not at another instance */
+  #measure(isInUse: boolean): void {
     const { clock, metrics, nodeName } = this.#options;
-    const leftMs = certificateOf(this.#served).validToDate.getTime() - clock.now();
-    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000), { node: nodeName });
+    const leftSeconds = (): number => Math.trunc((certificateOf(this.#served).validToDate.getTime() - clock.now()) / 1000);
+    const [name, labels] = ["kubelet_certificate_manager_server_ttl_seconds", { node: nodeName }];
+    if (!metrics.sampled) metrics.gauge(name, leftSeconds(), labels);
+    else if (isInUse) this.#leftSeries ??= metrics.sampled(name, leftSeconds, labels);
+    else {
+      this.#leftSeries?.[Symbol.dispose]();
+      this.#leftSeries = undefined;
+    }
   }
 
   /** Saves the certificates. If this fails, they stay in memory. */

@@ -23,9 +23,12 @@ const messages: Readonly<Record<Exclude<Validity, "valid">, string>> = {
 };
 
 /** Warns about a certificate that is renewed by somebody else, once a day and whenever the certificate or its state changes. */
-export class ValidityWatch {
+export class ValidityWatch implements Disposable {
   readonly #file: string;
   readonly #parts: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics };
+  #certificate: X509Certificate | undefined;
+  /** Series of the time left; `undefined` where there are no scrapes. */
+  #leftSeries: Disposable | undefined;
   #told: { readonly what: string; readonly atMs: number } | undefined;
 
   constructor(file: string, parts: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics }) {
@@ -38,9 +41,8 @@ export class ValidityWatch {
     const { clock, logger, metrics } = this.#parts;
     const nowMs = clock.now();
     const validity = validityOf(certificate, nowMs);
-    const leftMs = certificate.validToDate.getTime() - nowMs;
-    // All nodes of the program have this certificate. To Prometheus, an empty label is none.
-    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000), { node: "" });
+    this.#certificate = certificate;
+    this.#measure();
     metrics.gauge("virtual_kubelet_serving_certificate_valid", validity === "valid" || validity === "about to expire" ? 1 : 0);
     const what = `${validity} ${certificate.fingerprint256}`;
     if (this.#told?.what === what && nowMs - this.#told.atMs < dayMs) return;
@@ -48,5 +50,19 @@ export class ValidityWatch {
     if (validity === "valid") return;
     const { validFrom: notBefore, validTo: notAfter } = certificate;
     logger.warn({ file: this.#file, notBefore, notAfter }, messages[validity]);
+  }
+
+  /** Ends the series of the time left. */
+  [Symbol.dispose](): void {
+    this.#leftSeries?.[Symbol.dispose]();
+  }
+
+  #measure(): void {
+    const { clock, metrics } = this.#parts;
+    const leftSeconds = (): number => Math.trunc(((this.#certificate?.validToDate.getTime() ?? 0) - clock.now()) / 1000);
+    // All nodes of the program have this certificate. To Prometheus, an empty label is none.
+    const [name, labels] = ["kubelet_certificate_manager_server_ttl_seconds", { node: "" }];
+    if (!metrics.sampled) metrics.gauge(name, leftSeconds(), labels);
+    else this.#leftSeries ??= metrics.sampled(name, leftSeconds, labels);
   }
 }

@@ -16,9 +16,29 @@ export class RecordingMetrics implements Metrics {
     this.#add(name, labels, value);
   }
 
-  #add(name: string, labels: MetricLabels = {}, value: number | undefined): void {
-    const texts = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
-    const series = texts.length > 0 ? `${name}{${texts.join(",")}}` : name;
+  #add(name: string, labels: MetricLabels | undefined, value: number | undefined): void {
+    const series = seriesOf(name, labels);
     this.samples.push(value === undefined ? series : `${series} ${value}`);
   }
+}
+
+/** As {@link RecordingMetrics}, with scrapes. */
+export class ScrapedMetrics extends RecordingMetrics {
+  readonly #series = new Set<{ readonly series: string; readonly read: () => number }>();
+
+  sampled(name: string, read: () => number, labels?: MetricLabels): Disposable {
+    const entry = { series: seriesOf(name, labels), read };
+    this.#series.add(entry);
+    return { [Symbol.dispose]: () => void this.#series.delete(entry) };
+  }
+
+  /** The series that are read at each scrape, as they are now. */
+  scrape(): string[] {
+    return [...this.#series].map(({ series, read }) => `${series} ${read()}`);
+  }
+}
+
+function seriesOf(name: string, labels: MetricLabels = {}): string {
+  const texts = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
+  return texts.length > 0 ? `${name}{${texts.join(",")}}` : name;
 }

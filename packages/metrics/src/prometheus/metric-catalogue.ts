@@ -57,7 +57,7 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_websocket_streaming_requests_total: counter("WebSocket requests for exec, attach and port-forward received", ["subresource"]),
   kubelet_server_expiration_renew_errors: counter("Failed renewals of the serving certificate"),
   kubelet_certificate_manager_server_ttl_seconds: gauge(
-    "Seconds until the serving certificate expires; negative if it has. Without `node` if it is that of --tls-cert-file",
+    "Seconds until the serving certificate expires; negative if it has. `node` is the first of the port's nodes; the series is absent while none of them runs here. Without `node` if it is that of --tls-cert-file",
     ["node"],
   ),
   kubelet_certificate_manager_client_expiration_renew_errors: counter("Failed renewals of the client certificate"),
