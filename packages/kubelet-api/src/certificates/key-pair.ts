@@ -13,13 +13,24 @@ export interface KeyPairSource {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** Pairs that were checked: each check costs milliseconds of processor time, and a certificate's time left is measured every ten seconds. */
+const checked = new WeakMap<KeyPair, X509Certificate>();
+
 /**
- * Returns the certificate of a pair, which is the first one of its chain.
+ * Returns the certificate of a pair, which is the first one of its chain. A pair is checked once.
  *
  * @throws InvalidInputError if one of them cannot be read, if they do not belong together, or if OpenSSL refuses them, for example because
  * the key is too small
  */
-export function certificateOf({ certificate, key }: KeyPair): X509Certificate {
+export function certificateOf(pair: KeyPair): X509Certificate {
+  const known = checked.get(pair);
+  if (known) return known;
+  const first = check(pair);
+  checked.set(pair, first);
+  return first;
+}
+
+function check({ certificate, key }: KeyPair): X509Certificate {
   const first = parsed("certificate, expected PEM with -----BEGIN CERTIFICATE-----", () => new X509Certificate(certificate));
   const privateKey = parsed("key, expected PEM with a private key and without a password", () => createPrivateKey(key));
   const belong = first.checkPrivateKey(privateKey);
