@@ -154,7 +154,12 @@ export class MockProvider implements Provider, AsyncDisposable {
 
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     await this.#adoptAll(signal);
-    return { pods: Array.from(this.#pods.values(), (entry) => this.#describe(entry)), complete: true };
+    const pods: ProviderPod[] = [];
+    await inTurns([...this.#pods.keys()], { clock: this.#host.clock, signal }, (uid) => {
+      const entry = this.#pods.get(uid);
+      if (entry) pods.push(this.#describe(entry));
+    });
+    return { pods, complete: true };
   }
 
   notifyPods(listener: (update: PodUpdate) => void): void {

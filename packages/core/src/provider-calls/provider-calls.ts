@@ -89,7 +89,8 @@ export class ProviderCalls {
 
   /** Calls never overlap: a second caller waits, within its own deadline, until the first call has returned. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    return checkPodList(await this.#call("getPods", undefined, { signal, maxMs: maxListMs }, (inner) => this.#listAlone(inner)));
+    const list = await this.#call("getPods", undefined, { signal, maxMs: maxListMs }, (inner) => this.#listAlone(inner));
+    return checkPodList(list, { clock: this.#options.clock, signal });
   }
 
   async #listAlone(signal: AbortSignal): Promise<ProviderPodList> {

@@ -1,3 +1,4 @@
+import { systemClock } from "@virtual-kubelet/clock";
 import { describe, expect, test } from "vitest";
 import { checkFits, checkPod, checkPodList, checkPodOf, checkReport, checkStatus } from "./provider-output.ts";
 
@@ -23,16 +24,19 @@ test.each([
   expect(() => checkStatus(status, "getPodStatus")).toThrow(`provider's getPodStatus returned ${field} = `);
 });
 
-test("an inventory must say whether it is complete", () => {
-  expect(() => checkPodList({ pods: [] })).toThrow("getPods returned complete = undefined, expected true or false");
+const turns = { clock: systemClock, signal: new AbortController().signal };
+
+test("an inventory must say whether it is complete", async () => {
+  await expect(checkPodList({ pods: [] }, turns)).rejects.toThrow("getPods returned complete = undefined, expected true or false");
 });
 
-test("a pod of an inventory must say whose it is and which", () => {
+test("a pod of an inventory must say whose it is and which", async () => {
   const pod = { ref: { namespace: "default", name: "web", uid: "u1" }, owner: { clusterId: "c", nodeName: "n" }, status: {} };
 
-  expect(checkPodList({ complete: true, pods: [pod] }).pods).toEqual([pod]);
-  expect(() => checkPodList({ complete: true, pods: [{ ...pod, ref: { ...pod.ref, uid: "" } }] })).toThrow("ref.uid");
-  expect(() => checkPodList({ complete: true, pods: [{ ...pod, owner: undefined }] })).toThrow("owner.clusterId");
+  expect((await checkPodList({ complete: true, pods: [pod] }, turns)).pods).toEqual([pod]);
+  const nameless = { ...pod, ref: { ...pod.ref, uid: "" } };
+  await expect(checkPodList({ complete: true, pods: [nameless] }, turns)).rejects.toThrow("ref.uid");
+  await expect(checkPodList({ complete: true, pods: [{ ...pod, owner: undefined }] }, turns)).rejects.toThrow("owner.clusterId");
 });
 
 test.each([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"])("the phase %s is taken as it is", (phase) => {
@@ -114,12 +118,25 @@ describe("a pod of the provider's", () => {
   });
 });
 
-test("an inventory is complete or not, as the provider says, and a list of pods", () => {
-  expect(checkPodList({ pods: [], complete: true })).toEqual({ pods: [], complete: true });
-  expect(checkPodList({ pods: [], complete: false })).toEqual({ pods: [], complete: false });
-  expect(() => checkPodList(undefined)).toThrow("getPods returned pods = undefined, expected a list");
-  expect(() => checkPodList({ pods: "none", complete: true })).toThrow('getPods returned pods = "none", expected a list');
-  expect(() => checkPodList([])).toThrow("getPods returned pods = object, expected a list");
+test("an inventory is complete or not, as the provider says, and a list of pods", async () => {
+  expect(await checkPodList({ pods: [], complete: true }, turns)).toEqual({ pods: [], complete: true });
+  expect(await checkPodList({ pods: [], complete: false }, turns)).toEqual({ pods: [], complete: false });
+  await expect(checkPodList(undefined, turns)).rejects.toThrow("getPods returned pods = undefined, expected a list");
+  await expect(checkPodList({ pods: "none", complete: true }, turns)).rejects.toThrow('getPods returned pods = "none", expected a list');
+  await expect(checkPodList([], turns)).rejects.toThrow("getPods returned pods = object, expected a list");
+});
+
+test("a long inventory lets the event loop turn", async () => {
+  const owner = { clusterId: "c", nodeName: "n" };
+  const pods = Array.from({ length: 1_200 }, (_, index) => ({ ref: { namespace: "a", name: "b", uid: `u${index}` }, owner, status: {} }));
+  let others = 0;
+  const timer = setInterval(() => others++, 0);
+
+  const checked = await checkPodList({ pods, complete: true }, turns);
+  clearInterval(timer);
+
+  expect(checked.pods).toHaveLength(1_200);
+  expect(others).toBeGreaterThan(0);
 });
 
 test("of a long text a hundred characters are shown", () => {

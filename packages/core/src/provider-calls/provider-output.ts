@@ -1,3 +1,4 @@
+import { inTurns, type InTurnsOptions } from "@virtual-kubelet/async";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { isJsonObject, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "../provider/pod-ref.ts";
@@ -82,12 +83,14 @@ export function checkPod(pod: unknown, source: string): ProviderPod {
   return { ...(copyJson({ ref, owner, createdAt }) as Omit<ProviderPod, "status">), status: checkStatus(pod["status"], source) };
 }
 
-/** Checks and copies an inventory. @throws InvalidInputError naming the field */
-export function checkPodList(list: unknown): ProviderPodList {
+/** Checks and copies an inventory, in turns of the event loop. @throws InvalidInputError naming the field; `signal.reason` */
+export async function checkPodList(list: unknown, turns: InTurnsOptions): Promise<ProviderPodList> {
   if (!isJsonObject(list) || !Array.isArray(list["pods"]))
     throw malformed("getPods", "pods", isJsonObject(list) ? list["pods"] : list, "a list");
   if (typeof list["complete"] !== "boolean") throw malformed("getPods", "complete", list["complete"], "true or false");
-  return { complete: list["complete"], pods: list["pods"].map((pod: unknown) => checkPod(pod, "getPods")) };
+  const pods: ProviderPod[] = [];
+  await inTurns<unknown>(list["pods"], turns, (pod) => void pods.push(checkPod(pod, "getPods")));
+  return { complete: list["complete"], pods };
 }
 
 function checkEntries(source: string, field: string, list: unknown, check: (entry: unknown, path: string) => void): void {
