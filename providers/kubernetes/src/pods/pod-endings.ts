@@ -87,6 +87,7 @@ export class PodEndings {
    */
   begin({ uid }: PodRef, farUid: string | undefined): boolean {
     this.#deleted.delete(uid);
+    this.unsettle(farUid ?? "");
     const known = this.#ended.get(uid) ?? this.#missing.get(uid);
     if (farUid !== undefined && known?.farPod?.metadata?.uid === farUid) return false;
     this.#ended.delete(uid);
@@ -119,6 +120,11 @@ export class PodEndings {
   /** A far pod is certainly gone, although the watch still shows it, or is about to show it. */
   settle(ref: PodRef, farUid: string): void {
     this.#settled.set(farUid, ref);
+  }
+
+  /** A far pod that was thought to be gone is there: another server has answered in the far cluster's place. */
+  unsettle(farUid: string): void {
+    this.#settled.delete(farUid);
   }
 
   /** Whether a far pod is certainly gone, whatever the watch shows. */

@@ -405,6 +405,22 @@ describe("while the far cluster cannot be watched", () => {
     await reported({ phase: "Running" });
   });
 
+  test("a pod that is created and whose name somebody else then takes does not make the list incomplete", async () => {
+    await provider.getPods(signal);
+    const cut = cutOff();
+    await vi.waitFor(async () => expect(await provider.getPods(signal)).toMatchObject({ complete: false }));
+    await provider.createPod(pod, resolverOf(), signal);
+    await remove();
+    const foreign: Pod = { apiVersion: "v1", kind: "Pod", metadata: name, spec: { containers: [{ name: "main", image: "i" }] } };
+    await rig.client.create(resources.pods, foreign, { signal });
+    cut[Symbol.dispose]();
+
+    await later(60_000);
+
+    expect((await provider.getPods(signal)).pods).toEqual([]);
+    await expect(provider.getPodStatus(ref, signal)).rejects.toSatisfy(isConflict);
+  });
+
   test("a pod that is missing afterwards together with its owner object is kept for five minutes, because its cluster may have lost data", async () => {
     await run();
     const cut = cutOff();
@@ -464,6 +480,65 @@ describe("while the watch of the far cluster is late", () => {
     expect(after.metadata?.uid).not.toBe(before.metadata?.uid);
     await reported({ phase: "Pending" });
     expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref, status: { phase: "Pending" } }] });
+  });
+});
+
+describe("after another server has answered in the far cluster's place that a pod is not there", () => {
+  let isOther: boolean;
+  let home: Pod[];
+
+  beforeEach(async () => {
+    isOther = false;
+    home = [pod];
+    await node[Symbol.asyncDispose]();
+    await rig[Symbol.asyncDispose]();
+    rig = await startFarRig({
+      clock,
+      wrap: (transport) => ({
+        request: (request) =>
+          transport.request(
+            isOther ? { ...request, path: request.path.replace("/namespaces/default/pods/", "/namespaces/other/pods/") } : request,
+          ),
+        [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+      }),
+    });
+    node = await rig.open({ pods: home });
+    provider = node.provider;
+    await run();
+    isOther = true;
+  });
+
+  test("to its deletion, it is listed again, so that it can be deleted", async () => {
+    await expect(provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal)).rejects.toSatisfy(isNotFound);
+    expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [] });
+    isOther = false;
+    home.length = 0;
+
+    expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref, status: { phase: "Running" } }] });
+    await provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
+    await vi.waitFor(async () => expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [] }));
+  });
+
+  test("and it has Failed for that, it is listed again when it is gone at home", async () => {
+    await expect(provider.getPod(ref, signal)).rejects.toSatisfy(isUnavailable);
+    await reported({ phase: "Failed", reason: "FarPodDeleted" });
+    isOther = false;
+    expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref, status: { phase: "Failed" } }] });
+    await expect(provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal)).rejects.toSatisfy(isNotFound);
+    home.length = 0;
+
+    expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref, status: { phase: "Running" } }] });
+  });
+
+  test("to its deletion, and it is created again, it is followed", async () => {
+    await expect(provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal)).rejects.toSatisfy(isNotFound);
+    isOther = false;
+    await provider.createPod(pod, resolverOf(), signal);
+
+    const far = await rig.client.get(resources.pods, name, { signal });
+    await reportFar(rig.client, far, { ...running, message: "still there" });
+
+    await reported({ phase: "Running", message: "still there" });
   });
 });
 

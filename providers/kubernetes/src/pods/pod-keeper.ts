@@ -54,8 +54,8 @@ const minGraceSeconds = 1;
 /** Time that an inventory waits for the far cluster's first list. */
 const firstListMs = 10_000;
 
-/** A far pod that was created and that the watch has not shown yet. */
-interface UnseenPod {
+/** A far pod of a home pod. */
+interface FarPodRef {
   readonly ref: PodRef;
   readonly farUid: string | undefined;
 }
@@ -68,8 +68,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   readonly #endings: PodEndings;
   readonly #reader: ObjectReader<"pod">;
   readonly #abort = new AbortController();
-  /** By home UID. */
-  readonly #unseen = new Map<string, UnseenPod>();
+  /** Far pods that were created and that the watch has not shown yet, by home UID. */
+  readonly #unseen = new Map<string, FarPodRef>();
   /** Records that were sent and that the far pod has lost, by home UID. */
   readonly #records = new Map<string, string>();
   #report: (update: PodUpdate) => void = () => {};
@@ -192,22 +192,28 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     return this.#endings.of(ref.uid)?.status ?? this.#statusOf(await this.#look(ref, signal));
   }
 
-  /** Reads what the watch has shown. A request is sent only for a pod that was just created. */
+  /** Reads what the watch has shown. A request is sent only for a pod that was just created, or is gone and the watch still shows it. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     const { far, owner } = this.#node;
     await this.#firstList(signal);
     const pods: ProviderPod[] = [];
+    const settled: FarPodRef[] = [];
     for (const farPod of far.podsOf(owner)) {
       const ref = ownPodRef(farPod.metadata, owner);
-      if (ref && !this.#endings.isSettled(farPod.metadata?.uid ?? "")) pods.push(this.#describe(ref, farPod, this.#statusOf(farPod)));
+      const farUid = farPod.metadata?.uid ?? "";
+      if (ref && this.#endings.isSettled(farUid)) settled.push({ ref, farUid });
+      else if (ref) pods.push(this.#describe(ref, farPod, this.#statusOf(farPod)));
     }
     for (const { ref, farPod, status } of this.#endings.all) pods.push(this.#describe(ref, farPod, status));
-    const unseen = await Promise.allSettled([...this.#unseen.values()].map((pod) => this.#readUnseen(pod, signal)));
-    signal.throwIfAborted();
     const known = new Set(pods.map(({ ref }) => ref.uid));
-    for (const result of unseen)
+    const read = await Promise.allSettled([
+      ...[...this.#unseen.values()].map((pod) => this.#readUnseen(pod, signal)),
+      ...settled.filter(({ ref }) => !known.has(ref.uid) && !this.#unseen.has(ref.uid)).map((pod) => this.#readSettled(pod, signal)),
+    ]);
+    signal.throwIfAborted();
+    for (const result of read)
       if (result.status === "fulfilled" && result.value && !known.has(result.value.ref.uid)) pods.push(result.value);
-    const isClear = !this.#endings.areOpen && unseen.every(({ status }) => status === "fulfilled");
+    const isClear = !this.#endings.areOpen && read.every(({ status }) => status === "fulfilled");
     return { pods, complete: far.isCurrent && isClear };
   }
 
@@ -328,17 +334,34 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     return ownerReference;
   }
 
-  /** Reads a far pod that the watch has not shown yet; `undefined` if it is gone. */
-  async #readUnseen({ ref, farUid }: UnseenPod, signal: AbortSignal): Promise<ProviderPod | undefined> {
+  /** Reads a far pod that the watch has not shown yet; `undefined` if it is gone, or has lost its labels. */
+  async #readUnseen({ ref, farUid }: FarPodRef, signal: AbortSignal): Promise<ProviderPod | undefined> {
     try {
       const farPod = await this.#look(ref, signal);
       // Somebody has created it again, so that changes of this one count.
       if (farPod.metadata?.uid !== farUid) this.#unseen.delete(ref.uid);
       return this.#describe(ref, farPod, this.#statusOf(farPod));
     } catch (error) {
+      // Its name is somebody else's.
+      if (isConflict(error)) return undefined;
       if (!isNotFound(error)) throw error;
       this.#unseen.delete(ref.uid);
       return undefined;
+    }
+  }
+
+  /**
+   * Reads a far pod that is thought to be gone and that the watch still shows, because another server may have answered in the far cluster's
+   * place; `undefined` if it is gone.
+   */
+  async #readSettled({ ref, farUid }: FarPodRef, signal: AbortSignal): Promise<ProviderPod | undefined> {
+    try {
+      const farPod = await this.#read(ref, signal);
+      if (farPod.metadata?.uid === farUid) this.#endings.unsettle(farUid ?? "");
+      return this.#describe(ref, farPod, this.#statusOf(farPod));
+    } catch (error) {
+      if (isNotFound(error) || isConflict(error)) return undefined;
+      throw error;
     }
   }
 
