@@ -103,6 +103,21 @@ describe("of several kubeconfigs", () => {
   });
 });
 
+test("a kubeconfig may have merge keys, as kubectl reads them", async () => {
+  const text = `
+x-cluster: &cluster { server: "https://k:6443", tls-server-name: elsewhere }
+x-user: &user { token: t }
+clusters: [{ name: k, cluster: { <<: *cluster, tls-server-name: here } }]
+users: [{ name: u, user: { <<: *user } }]
+contexts: [{ name: c, context: { cluster: k, user: u } }]
+current-context: c
+`;
+  const credentials = await read([await write("config", text)]);
+
+  expect(credentials.server).toBe("https://k:6443");
+  expect(await credentials.current(idle)).toMatchObject({ authorization: "Bearer t", tls: { serverName: "here" } });
+});
+
 describe("a kubeconfig's user", () => {
   test.each<[string, object, object]>([
     [

@@ -146,7 +146,7 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
     const folder = dirname(resolve(file));
     try {
       // A pretty error quotes the line, which may hold a token.
-      const raw: unknown = parse(await readFile(file, "utf8"), { prettyErrors: false });
+      const raw: unknown = parse(await readFile(file, "utf8"), { prettyErrors: false, merge: true });
       if (raw === null || raw === undefined) throw new InvalidInputError("it is empty, expected a kubeconfig");
       if (typeof raw !== "object" || Array.isArray(raw)) throw new InvalidInputError("it has no fields, expected a kubeconfig");
       checkFields(raw as Fields);
