@@ -9,9 +9,6 @@ const trialFrom = 2;
 /** Maximum duration of a trial, in durations of a Lease. */
 const maxTrial = 8;
 
-/** Number of start ids that are remembered of a member. */
-const keptIds = 16;
-
 export interface MemberTrialsOptions {
   /** Identity of this instance, which is never on trial. */
   readonly identity: string;
@@ -66,7 +63,7 @@ export class MemberTrials {
     if (known?.ids.has(startId)) return { ...known, seenMs: nowMs };
     const start = { ids: new Set([startId]), sinceMs: nowMs, shortLives: 0, seenMs: nowMs };
     if (!known || known.seenMs - known.sinceMs >= shortLife * this.#options.durationMs) return start;
-    const starts = { ...start, ids: new Set([...known.ids, startId].slice(-keptIds)), shortLives: known.shortLives + 1 };
+    const starts = { ...start, ids: new Set([...known.ids, startId]), shortLives: known.shortLives + 1 };
     const trialMs = this.#trialMs(starts);
     if (trialMs > 0 && member !== this.#options.identity) {
       this.#options.logger.warn(
