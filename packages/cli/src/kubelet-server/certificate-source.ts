@@ -60,13 +60,13 @@ export async function openConfiguredKeyPair(
 }
 
 /**
- * The certificate of the configured files, or else one that the nodes of a port request or sign themselves. Several nodes share one, in the
- * name of the first in the settings and for the addresses of all.
+ * The certificate that the nodes of a port request or sign themselves. Several nodes share one, in the name of the first in the settings and
+ * for the addresses of all.
  *
  * @param nodes - read again for each certificate
- * @throws InvalidInputError for an unusable file or folder
+ * @throws InvalidInputError for an unusable folder
  */
-export async function openKeyPair(
+export async function openNodeKeyPair(
   nodeName: string,
   nodes: () => readonly CertifiedNode[],
   options: CertificateOptions,
@@ -74,8 +74,6 @@ export async function openKeyPair(
   const { loaded, client, context, logger, metrics } = options;
   const { clock, random } = context;
   const { serverTLSBootstrap } = loaded.settings.kubelet;
-  const configured = await openConfiguredKeyPair(options);
-  if (configured) return configured;
   const nodeLogger = logger.child({ node: nodeName });
   return await openCertificateManager({
     nodeName,

@@ -6,6 +6,7 @@ import {
   startKubeletServer,
   type AccessControl,
   type ClientCa,
+  type KeyPairSource,
   type KubeletServer,
 } from "@virtual-kubelet/kubelet-api";
 import { Background } from "../background.ts";
@@ -13,7 +14,7 @@ import { ms } from "../config/node-options.ts";
 import type { LiveNodes } from "../nodes/live-nodes.ts";
 import { ConfigError } from "../program-error.ts";
 import { isEveryAddress } from "./node-address.ts";
-import { openClientCa, openKeyPair, type CertificateOptions, type CertifiedNode } from "./certificate-source.ts";
+import { openClientCa, openConfiguredKeyPair, openNodeKeyPair, type CertificateOptions, type CertifiedNode } from "./certificate-source.ts";
 
 export interface KubeletServersOptions extends CertificateOptions {
   readonly live: LiveNodes;
@@ -38,10 +39,13 @@ export async function openKubeletServers(options: KubeletServersOptions): Promis
   if (groups.size > 0) {
     tellOfOpenDoors(options);
     const clientCa = await asConfigError(options, ["kubelet", "clientCAFile"], () => openClientCa(options));
+    // One for all ports, so that its files are read, and its warnings told, once.
+    const configuredPair = await asConfigError(options, ["kubelet", "tlsCertFile"], () => openConfiguredKeyPair(options));
+    if (configuredPair) background.start((signal) => configuredPair.run(signal));
     const accessControl = accessControlOf(options, clientCa, background.signal);
     for (const [port, nodes] of groups) {
       const names = nodes.map(({ name }) => name);
-      opened.use(await openServer(names, port, { options, clientCa, accessControl, background }));
+      opened.use(await openServer(names, port, { options, clientCa, configuredPair, accessControl, background }));
     }
     background.start((signal) => clientCa.run(signal));
   }
@@ -51,21 +55,22 @@ export async function openKubeletServers(options: KubeletServersOptions): Promis
 interface Shared {
   readonly options: KubeletServersOptions;
   readonly clientCa: ClientCa;
+  /** The certificate of the configured files; `undefined` if the nodes of each port have one of their own. */
+  readonly configuredPair: KeyPairSource | undefined;
   readonly accessControl: AccessControl;
   readonly background: Background;
 }
 
 /** @param names - of the nodes in the settings */
 async function openServer(names: readonly string[], port: number, shared: Shared): Promise<KubeletServer> {
-  const { options, clientCa, accessControl, background } = shared;
+  const { options, clientCa, configuredPair, accessControl, background } = shared;
   const { loaded, context, logger, metrics, renderMetrics, tracer } = options;
   const { kubelet } = loaded.settings;
   const nodes = options.live.at(port);
   const [first = ""] = names;
   const certified = (): readonly CertifiedNode[] => nodes.map(({ node }) => ({ addresses: () => node.node?.status?.addresses }));
-  const pair = await asConfigError(options, ["kubelet", kubelet.tlsCertFile === undefined ? "certDirectory" : "tlsCertFile"], () =>
-    openKeyPair(first, certified, options),
-  );
+  const pair =
+    configuredPair ?? (await asConfigError(options, ["kubelet", "certDirectory"], () => openNodeKeyPair(first, certified, options)));
   let server: KubeletServer;
   try {
     server = await startKubeletServer({
@@ -96,7 +101,7 @@ async function openServer(names: readonly string[], port: number, shared: Shared
       { cause: error },
     );
   }
-  background.start((signal) => pair.run(signal));
+  if (!configuredPair) background.start((signal) => pair.run(signal));
   logger.info({ address: kubelet.address, port: server.port, nodes: names.join(", ") }, "serving the kubelet's API");
   return server;
 }
