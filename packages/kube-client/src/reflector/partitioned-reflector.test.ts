@@ -218,6 +218,40 @@ describe("a partition that is left", () => {
     expect(rig.selectors.filter((selector) => selector === sharedQuery)).toHaveLength(1);
   });
 
+  test("leaves a shared watch that is begun anew if the server was restored from a backup before one comes again", async () => {
+    const rig = new Rig({ lingerMs: 30_000 });
+    const left = rig.join("a");
+    await rig.list("90", pod("u1", "a", "80"));
+    left[Symbol.dispose]();
+
+    // Nothing comes from a watch of the former history.
+    const a = rig.join("a");
+    rig.answerList("61", pod("u1", "a", "7"));
+    await rig.clock.advance(2_000);
+    expect(a.isCurrent).toBe(false);
+    await rig.list("62", pod("u1", "a", "7"));
+    await rig.send(line("ADDED", pod("u2", "a", "63")));
+
+    expect([a.isCurrent, uidsOf(a)]).toEqual([true, ["u1", "u2"]]);
+    expect(rig.selectors).toEqual([sharedQuery, "spec.nodeName=a", sharedQuery]);
+  });
+
+  test("leaves a shared watch that waits after a failure no longer when one comes again", async () => {
+    let isDown = true;
+    const rig = new Rig({ lingerMs: 30_000, answer: () => (isDown ? { status: 500 } : undefined) });
+    const left = rig.join("a");
+    for (let second = 0; second < 60; second++) await rig.clock.advance(1_000);
+    left[Symbol.dispose]();
+    isDown = false;
+    const before = rig.selectors.length;
+
+    const a = rig.join("a");
+    await rig.list("9", pod("u1", "a", "1"));
+
+    expect(rig.selectors.slice(before)).toEqual([sharedQuery]);
+    expect([a.isCurrent, uidsOf(a)]).toEqual([true, ["u1"]]);
+  });
+
   test("ends the shared watch if none comes again in time", async () => {
     const rig = new Rig({ lingerMs: 30_000 });
     const a = rig.join("a");

@@ -71,7 +71,7 @@ export class PartitionedReflector<T extends KubernetesObject> implements Disposa
   join(key: string): EarlyWatch<T> & Disposable {
     const { metrics, resource } = this.#options;
     if (this.#partitions.has(key)) throw new Error(`follow ${resource.plural} of ${key}: they are followed already`);
-    this.#linger?.[Symbol.dispose]();
+    this.#stopLingering();
     const running = this.#shared;
     const shared = (this.#shared ??= this.#newShared());
     const partition = new Partition<T>(key, {
@@ -158,8 +158,17 @@ export class PartitionedReflector<T extends KubernetesObject> implements Disposa
     else this.#linger = this.#options.clock.setTimer(this.#lingerMs, () => this.#end());
   }
 
+  /** What begins now does not wait for what failed without partitions, as it would not with a new shared watch. */
+  #stopLingering(): void {
+    if (!this.#linger) return;
+    this.#linger[Symbol.dispose]();
+    this.#linger = undefined;
+    this.#shared?.reflector.wake();
+  }
+
   #end(): void {
     this.#linger?.[Symbol.dispose]();
+    this.#linger = undefined;
     this.#shared?.stop.abort();
     this.#shared = undefined;
     // The right may have been granted meanwhile.
@@ -177,9 +186,12 @@ export class PartitionedReflector<T extends KubernetesObject> implements Disposa
     const { clock, random } = this.#options;
     const signal = partition.startListing();
     for (let failures = 1; !signal.aborted; failures++) {
+      const followed = this.#shared?.reflector.version;
       try {
         const { objects, version } = await this.#read(partition.key, signal);
-        if (!signal.aborted) partition.finishListing(objects, version);
+        if (signal.aborted) return;
+        this.#compare(followed, version);
+        partition.finishListing(objects, version);
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -187,6 +199,15 @@ export class PartitionedReflector<T extends KubernetesObject> implements Disposa
         await clock.sleep(backoffMs(listBackoff, failures, random), signal).catch(() => {});
       }
     }
+  }
+
+  /** A list is never older than what was followed before it, unless the server was restored from a backup. */
+  #compare(followed: string | undefined, listed: string): void {
+    const { history, resource } = this.#options;
+    const series = `the list of ${resource.plural}`;
+    history?.note(followed, series);
+    history?.note(listed, series);
+    history?.forget(series);
   }
 
   async #read(key: string, signal: AbortSignal): Promise<{ readonly objects: readonly T[]; readonly version: string }> {

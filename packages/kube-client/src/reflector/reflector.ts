@@ -150,6 +150,13 @@ export class Reflector<T extends KubernetesObject> implements ObjectWatch<T> {
     return kind === "watching" || (kind === "waiting" && this.#isListed);
   }
 
+  /** Version up to which the server is followed; `undefined` before the first list is complete, and while it is listed anew. */
+  get version(): string | undefined {
+    if (this.#isOutdated) return undefined;
+    const phase = this.#phase.kind === "waiting" ? this.#phase.next : this.#phase;
+    return phase.kind === "watching" || phase.kind === "listed" ? phase.resourceVersion : undefined;
+  }
+
   /** State at this moment. */
   inspect(): ReflectorInspection {
     const { clock } = this.#options;
