@@ -59,6 +59,17 @@ test("a restart that is faster than the others notice the end is one, too", () =
   expect(Array.from({ length: 4 }, () => rig.live(3_000, 0))).toEqual([0, 0, 1_000, 2_000]);
 });
 
+test("a member that crashes for months is remembered by its last starts only", () => {
+  const rig = new Rig();
+  for (let start = 0; start < 40; start++) rig.live(300, 100);
+
+  // From a backup: the last start is known again, and the first one no longer.
+  expect(rig.observe("start-39", 100)).toBe(100);
+  expect(rig.warnings).toHaveLength(38);
+  rig.observe("start-0", 100);
+  expect(rig.warnings).toHaveLength(39);
+});
+
 test("a member whose Lease is deleted or comes from a backup, or that cannot be heard for a time, has not ended", () => {
   const rig = new Rig();
   for (let turn = 0; turn < 4; turn++) {

@@ -17,6 +17,9 @@ export interface MemberTrialsOptions {
   readonly logger: Logger;
 }
 
+/** Number of last starts of a member that are known again. A member can crash for months, and a backup shows one of a few starts at most. */
+const maxIds = 32;
+
 /** What an instance has seen of another member's starts. Times are monotonic, in milliseconds. */
 interface Starts {
   /** Ids of the last starts: a Lease from a backup of the API server shows an earlier one. */
@@ -63,7 +66,7 @@ export class MemberTrials {
     if (known?.ids.has(startId)) return { ...known, seenMs: nowMs };
     const start = { ids: new Set([startId]), sinceMs: nowMs, shortLives: 0, seenMs: nowMs };
     if (!known || known.seenMs - known.sinceMs >= shortLife * this.#options.durationMs) return start;
-    const starts = { ...start, ids: new Set([...known.ids, startId]), shortLives: known.shortLives + 1 };
+    const starts = { ...start, ids: new Set([...[...known.ids].slice(1 - maxIds), startId]), shortLives: known.shortLives + 1 };
     const trialMs = this.#trialMs(starts);
     if (trialMs > 0 && member !== this.#options.identity) {
       this.#options.logger.warn(
