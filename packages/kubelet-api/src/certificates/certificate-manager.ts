@@ -173,9 +173,9 @@ export class CertificateManager implements KeyPairSource {
   #measure(isInUse: boolean): void {
     const { clock, metrics, nodeName } = this.#options;
     const leftSeconds = (): number => Math.trunc((certificateOf(this.#served).validToDate.getTime() - clock.now()) / 1000);
-    const [name, labels] = ["kubelet_certificate_manager_server_ttl_seconds", { node: nodeName }];
-    if (!metrics.sampled) metrics.gauge(name, leftSeconds(), labels);
-    else if (isInUse) this.#leftSeries ??= metrics.sampled(name, leftSeconds, labels);
+    const labels = { node: nodeName };
+    if (!metrics.sampled) metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", leftSeconds(), labels);
+    else if (isInUse) this.#leftSeries ??= metrics.sampled("kubelet_certificate_manager_server_ttl_seconds", leftSeconds, labels);
     else {
       this.#leftSeries?.[Symbol.dispose]();
       this.#leftSeries = undefined;

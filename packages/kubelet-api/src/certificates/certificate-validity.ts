@@ -61,8 +61,8 @@ export class ValidityWatch implements Disposable {
     const { clock, metrics } = this.#parts;
     const leftSeconds = (): number => Math.trunc(((this.#certificate?.validToDate.getTime() ?? 0) - clock.now()) / 1000);
     // All nodes of the program have this certificate. To Prometheus, an empty label is none.
-    const [name, labels] = ["kubelet_certificate_manager_server_ttl_seconds", { node: "" }];
-    if (!metrics.sampled) metrics.gauge(name, leftSeconds(), labels);
-    else this.#leftSeries ??= metrics.sampled(name, leftSeconds, labels);
+    const labels = { node: "" };
+    if (!metrics.sampled) metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", leftSeconds(), labels);
+    else this.#leftSeries ??= metrics.sampled("kubelet_certificate_manager_server_ttl_seconds", leftSeconds, labels);
   }
 }
