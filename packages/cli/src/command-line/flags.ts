@@ -209,7 +209,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "startupTimeout",
     default: `${defaults.startupTimeout}, for ever`,
-    help: "timeout for the node to become ready",
+    help: "timeout for all nodes to become ready, after which the program ends",
   },
   {
     name: "shutdown-timeout",

@@ -296,10 +296,10 @@ export class DiscoveredNodes<Config = unknown> {
     }
   }
 
-  /** Whether all nodes fail before one was ready: the settings may be wrong, which should show at once. */
+  /** Whether all nodes of the list fail before one was ready: the settings may be wrong, which should show at once. */
   #isFatal(failed: Entry): boolean {
     failed.hasFailed = true;
-    return !this.#hasSucceeded && [...this.#entries.values()].every(({ hasFailed }) => hasFailed);
+    return this.isListed && !this.#hasSucceeded && [...this.#entries.values()].every(({ hasFailed }) => hasFailed);
   }
 
   async #backOff({ nodeName }: Entry, error: unknown, signal: AbortSignal): Promise<void> {
