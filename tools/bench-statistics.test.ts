@@ -23,6 +23,7 @@ test("pauses of all loops of a program are joined, bin by bin, in the window", (
 
   expect(pausesIn([main, worker], { fromMs: 1_100, toMs: 1_400, binMs: 100 })).toEqual([1.2, 3, 60]);
   expect(pausesIn([main], { fromMs: 1_100, toMs: 1_500, binMs: 200 })).toEqual([2, 60]);
+  expect(pausesIn([main], { fromMs: 1_100, toMs: 1_390, binMs: 100 })).toEqual([1.2, 2]);
 });
 
 test("a lease is late by as much as its gap exceeds the interval of its renewals", () => {

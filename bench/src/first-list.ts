@@ -56,6 +56,8 @@ export async function measureFirstList(pods: number): Promise<FirstList> {
       clearInterval(progress);
     }
     const toMs = Date.now();
+    // Stopping the programs must not become a part of the window.
+    await delay(1_000);
     stop.abort();
     await watch.close();
     await follow;

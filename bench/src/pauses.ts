@@ -17,7 +17,8 @@ export function readPauses(prefix: string): PauseRecord[] {
 }
 
 /**
- * Returns the longest pause of any of the loops in each bin of a window, in milliseconds with one digit.
+ * Returns the longest pause of any of the loops in each whole bin of a window, in milliseconds with one digit. What ended after the window, such as
+ * the pause of a program that is being stopped, does not count.
  *
  * @param window - in milliseconds of the Unix epoch
  */
@@ -25,9 +26,10 @@ export function pausesIn(
   records: readonly PauseRecord[],
   { fromMs, toMs, binMs }: { readonly fromMs: number; readonly toMs: number; readonly binMs: number },
 ): number[] {
-  const longest = Array.from({ length: Math.ceil((toMs - fromMs) / binMs) }, () => 0);
+  const longest = Array.from({ length: Math.floor((toMs - fromMs) / binMs) }, () => 0);
   for (const record of records) {
     for (const [index, ms] of record.longestMs.entries()) {
+      if (record.startMs + (index + 1) * record.binMs > toMs) break;
       const bin = Math.floor((record.startMs + index * record.binMs - fromMs) / binMs);
       const before = longest[bin];
       if (before !== undefined) longest[bin] = Math.max(before, Math.round(ms * 10) / 10);
