@@ -41,7 +41,10 @@ function runner(options: Partial<ExecRunnerOptions> = {}): { runner: ExecRunner;
     const child = spawn(command, [], { env: { PATH: `${folder}:/usr/bin:/bin` }, stdio: ["pipe", "pipe", "ignore"], detached: true });
     child.on("error", () => child.stdout.destroy());
     child.stdin.on("error", () => {});
-    const stream = Duplex.from({ readable: child.stdout, writable: child.stdin }).on("error", () => {});
+    // A process that ends closes its input, which must not end the reading of its output.
+    const input = new PassThrough().on("close", () => child.stdin.destroy());
+    input.pipe(child.stdin);
+    const stream = Duplex.from({ readable: child.stdout, writable: input }).on("error", () => {});
     return { stream, isBroken: () => false };
   };
   const own = new ExecRunner({ groups, openSocket, clock: systemClock, random: new SeededRandom(1), logger, mode: "shell", ...options });
