@@ -118,6 +118,19 @@ current-context: c
   expect(await credentials.current(idle)).toMatchObject({ authorization: "Bearer t", tls: { serverName: "here" } });
 });
 
+test.each([
+  ["a line that ends a document", "\n---\n"],
+  ["another document", "\n---\ncurrent-context: elsewhere\n"],
+  ["a key twice, of which the last counts", "\nclusters: [{ name: k, cluster: { server: 'https://k:6443' } }]\n"],
+])("a kubeconfig may have %s, as kubectl reads it", async (_what, more) => {
+  const text = `
+clusters: [{ name: k, cluster: { server: "https://${more.includes("clusters") ? "other" : "k"}:6443" } }]
+contexts: [{ name: c, context: { cluster: k } }]
+current-context: c`;
+
+  expect((await read([await write("config", text + more)])).server).toBe("https://k:6443");
+});
+
 describe("a kubeconfig's user", () => {
   test.each<[string, object, object]>([
     [

@@ -140,13 +140,12 @@ async function clusterInfo({ fields, folder }: NamedCluster): Promise<Readonly<R
 }
 
 async function readFiles(files: readonly string[]): Promise<Merged> {
-  const { parse } = await import("./yaml.ts");
+  const { parseFirstDocument } = await import("./yaml.ts");
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
   for (const file of files) {
     const folder = dirname(resolve(file));
     try {
-      // A pretty error quotes the line, which may hold a token.
-      const raw: unknown = parse(await readFile(file, "utf8"), { prettyErrors: false, merge: true });
+      const raw = parseFirstDocument(await readFile(file, "utf8"));
       if (raw === null || raw === undefined) throw new InvalidInputError("it is empty, expected a kubeconfig");
       if (typeof raw !== "object" || Array.isArray(raw)) throw new InvalidInputError("it has no fields, expected a kubeconfig");
       checkFields(raw as Fields);
