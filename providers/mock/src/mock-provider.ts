@@ -38,7 +38,7 @@ import { annotationDomain, scriptOf, type PodScript } from "./script/script.ts";
 
 /**
  * Simulates pods in memory. No container runs. The state of a pod is its status at the API server: the first `getPods` of another process finds
- * the pods that run according to {@link ProviderHost.listPods}, with the same containers, start times, restarts and addresses. A pod without a script runs when `createPod` returns, and
+ * the pods that run according to `ProviderHost.listPods`, with the same containers, start times, restarts and addresses. A pod without a script runs when `createPod` returns, and
  * has ended when `deletePod` returns; it costs no timer, and no memory except its state.
  */
 export class MockProvider implements Provider, AsyncDisposable {
