@@ -93,6 +93,7 @@ export type { Store, StoreChange } from "./reflector/store.ts";
 export { openSocket } from "./transport/open-socket.ts";
 export { noTracer, type SpanAttributes, type Tracer } from "./telemetry/tracer.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport/transport.ts";
+export { ConcurrencyLimit } from "./work-queue/concurrency-limit.ts";
 export {
   defaultMaxRetryAfterMs,
   WorkQueue,

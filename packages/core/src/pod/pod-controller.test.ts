@@ -1,6 +1,7 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { InvalidInputError, TerminalError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import {
+  ConcurrencyLimit,
   noMetrics,
   Reflector,
   resources,
@@ -74,6 +75,7 @@ class Rig implements AsyncDisposable {
       recorder,
       brake: new MassLossBrake({ ...common, nodeName: "node-1", limit: 10, recorder }),
       podOptions: options,
+      statusWrites: new ConcurrencyLimit(64),
     });
   }
 

@@ -3,6 +3,7 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   noTracer,
   WorkQueue,
+  type ConcurrencyLimit,
   type DeepReadonly,
   type EventRecorder,
   type KubeClient,
@@ -69,6 +70,8 @@ export interface PodControllerOptions {
   readonly podOptions: PodOptions;
   /** Prevents the end of many pods at once that a relist did not contain. */
   readonly brake: MassLossBrake;
+  /** Limits how many statuses are written at once. */
+  readonly statusWrites: ConcurrencyLimit;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -143,6 +146,7 @@ export class PodController {
       logger,
       metrics,
       tracer,
+      limit: options.statusWrites,
     });
   }
 

@@ -1,5 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
+  ConcurrencyLimit,
   EventBudget,
   Reflector,
   resources,
@@ -15,6 +16,9 @@ import { readApiServerVersion } from "../api-server/api-server-version.ts";
 import { readClusterId } from "../api-server/cluster-id.ts";
 import { ServiceLister } from "../api-server/service-lister.ts";
 
+/** Number of pods whose status is written, or that are removed, at once; more than the connections allow. */
+export const maxStatusWrites = 64;
+
 /** What a node needs of its cluster, until it is disposed of. Nodes may share it. */
 export interface NodeCluster extends AsyncDisposable {
   /** Tells when the API server was restored from a backup. */
@@ -25,6 +29,8 @@ export interface NodeCluster extends AsyncDisposable {
   readonly node: ObjectWatch<Node>;
   readonly services: Pick<ServiceLister, "list">;
   readonly events: EventBudget;
+  /** Limits how many statuses of pods are written at once. */
+  readonly statusWrites: ConcurrencyLimit;
   /** The id of the cluster; the empty string if it may not be read. */
   clusterId(signal: AbortSignal): Promise<string>;
   /** The API server's release, such as `v1.34.2`; `undefined` if it does not report it. */
@@ -63,6 +69,7 @@ export function ownCluster(nodeName: string, options: ClusterOptions): NodeClust
     node: new Reflector<Node>({ ...common, resource: resources.nodes, query: nodeOf(nodeName) }),
     services,
     events: new EventBudget(options),
+    statusWrites: new ConcurrencyLimit(maxStatusWrites),
     clusterId: (signal) => readClusterId(options.client, common, signal),
     apiServerVersion: (signal) => readApiServerVersion(options.client, common, signal),
     admit: () => Promise.resolve({ [Symbol.dispose]: () => {} }),

@@ -136,6 +136,36 @@ test.for<[what: string, resource: string, error: Error, isDelayed: boolean]>([
   await Promise.all(runs);
 });
 
+test("64 pods of all nodes are written at once; the nodes take turns", async () => {
+  const rig = new Rig();
+  const names = ["a", "b", "c", "d"];
+  let writing = 0;
+  const released = Promise.withResolvers<void>();
+  rig.client.intercept(async ({ verb, resource }) => {
+    if (verb !== "patch" || resource !== "pods") return;
+    writing++;
+    await released.promise;
+  });
+  const abort = new AbortController();
+  const runs = names.map((name) => rig.node(name).run(abort.signal));
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 60; turn++) await rig.clock.advance(turn % 10 === 0 ? 100 : 0);
+  };
+  await settle();
+  for (const name of names) for (let pod = 0; pod < 40; pod++) rig.addPod(`${name}-${pod}`, name);
+
+  await settle();
+  expect(writing).toBe(64);
+  released.resolve();
+  await settle();
+
+  const written = new Set(rig.client.callsOf("patch", "pods", "status").map(({ name }) => name));
+  expect(written.size).toBe(160);
+  abort.abort(new Error("the end"));
+  for (let turn = 0; turn < 100; turn++) await rig.clock.advance(500);
+  await Promise.all(runs);
+});
+
 test("a node with a shared cluster runs its pods, and ends its watches when it stops", async () => {
   const rig = await new NodeRig({ shares: true }).start();
   await rig.createPod("web");
@@ -228,7 +258,7 @@ class Rig {
         create,
       },
       providerConfig: {},
-      node: { name, instance: { identity: "test" }, capacity: { pods: "10" }, address: "192.0.2.1", kubeletVersion: kubernetesVersion },
+      node: { name, instance: { identity: "test" }, capacity: { pods: "50" }, address: "192.0.2.1", kubeletVersion: kubernetesVersion },
     });
   }
 

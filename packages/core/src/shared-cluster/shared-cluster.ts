@@ -1,6 +1,7 @@
 import { Semaphore, SingleFlight } from "@virtual-kubelet/async";
 import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import {
+  ConcurrencyLimit,
   EventBudget,
   noMetrics,
   PartitionedReflector,
@@ -16,7 +17,7 @@ import {
 import { readApiServerVersion } from "../api-server/api-server-version.ts";
 import { readClusterId } from "../api-server/cluster-id.ts";
 import { ServiceLister } from "../api-server/service-lister.ts";
-import { nodeOf, podsOf, type ClusterOptions, type NodeCluster } from "./node-cluster.ts";
+import { maxStatusWrites, nodeOf, podsOf, type ClusterOptions, type NodeCluster } from "./node-cluster.ts";
 
 /**
  * Number of nodes that take their Leases and register at once. More would only wait for each other, while the deadlines of their requests run.
@@ -67,6 +68,8 @@ export class SharedCluster implements Disposable {
   /** Answers by what was read. A missing one holds until a time of the monotonic clock, in milliseconds. */
   readonly #known = new Map<string, { readonly answer: string | undefined; readonly untilMs: number }>();
   readonly #events: EventBudget;
+  /** Otherwise each node would have as many writes under way as one alone, and all would wait for the same connections. */
+  readonly #statusWrites = new ConcurrencyLimit(maxStatusWrites);
   #services: ServiceLister;
 
   constructor(options: SharedClusterOptions) {
@@ -108,6 +111,7 @@ export class SharedCluster implements Disposable {
       node,
       services: { list: (namespace, signal) => this.#services.list(namespace, signal) },
       events: this.#events,
+      statusWrites: this.#statusWrites,
       clusterId: async (signal) => (await this.#read("clusterId", (inner) => readClusterId(client, this.#common, inner), signal)) ?? "",
       apiServerVersion: (signal) => this.#read("version", (inner) => readApiServerVersion(client, this.#common, inner), signal),
       admit: (signal) => this.#admit(signal),

@@ -357,6 +357,7 @@ export class VirtualNode {
       recorder,
       tracer: this.#options.tracer,
       podOptions,
+      statusWrites: cluster.statusWrites,
     });
     this.#pods = pods;
     using orphans = new OrphanSweep({
@@ -452,13 +453,12 @@ export class VirtualNode {
   }
 
   #host(owner: Owner, access: ReturnType<typeof podAccess>): ProviderHost {
-    const { clusterDomain } = this.#options;
     const node = this.#nodeOptions;
     return {
       ...owner,
       ...access,
       nodeAddress: node.address ?? node.defaultAddress,
-      clusterDomain: clusterDomain ?? defaultClusterDomain,
+      clusterDomain: this.#options.clusterDomain ?? defaultClusterDomain,
       logger: this.#logger.child({ provider: this.#options.provider.name }),
       metrics: this.#metrics,
       clock: this.#clock,

@@ -3,6 +3,7 @@ import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { silentLogger } from "../telemetry/logger.ts";
 import { noMetrics, type Metrics } from "../telemetry/metrics.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { WorkQueue, type WorkFailure, type WorkQueueOptions, type WorkQueueRun, type WorkResult } from "./work-queue.ts";
 
 const lowestJitter = { next: () => 0, uuid: () => "" };
@@ -366,6 +367,12 @@ describe("WorkQueue.run", () => {
     const { started } = runOn(queue, { concurrency: 1 });
     await clock.advance(0);
     expect(started).toEqual(["a"]);
+  });
+
+  test.for([0, -1, 0.5, Number.NaN])("refuses to process %s keys at once", async (concurrency) => {
+    const queue = new WorkQueue({ name: "test", clock: new VirtualClock(), random: lowestJitter });
+    const run = queue.run({ concurrency, signal: new AbortController().signal, handler: async () => {} });
+    await expect(run).rejects.toThrow(`a limit of ${concurrency} keys at once: expected 1 or more`);
   });
 
   test("refuses to run twice at once", async () => {
@@ -842,3 +849,96 @@ test("WorkQueue keeps its order over thousands of keys that come and go", async 
   expect(started).toEqual(kept);
   expect(queue.size).toBe(0);
 });
+
+describe("WorkQueues that share a limit", () => {
+  test("take turns, one key each, in the order in which they began to wait", async () => {
+    const { a, b, settle } = startTwo(2);
+    for (const key of ["a1", "a2", "a3", "a4"]) a.queue.add(key);
+    for (const key of ["b1", "b2"]) b.queue.add(key);
+    await settle();
+    expect([a.started, b.started]).toEqual([["a1", "a2"], []]);
+    expect([a.queue.working, a.queue.size, b.queue.working, b.queue.size]).toEqual([2, 2, 0, 2]);
+
+    await a.finish("a1");
+    expect([a.started, b.started]).toEqual([["a1", "a2", "a3"], []]);
+    await a.fail("a2");
+    expect([a.started, b.started]).toEqual([["a1", "a2", "a3"], ["b1"]]);
+    await b.finish("b1");
+    expect([a.started, b.started]).toEqual([["a1", "a2", "a3", "a4"], ["b1"]]);
+    await a.finish("a3");
+
+    expect([a.started, b.started]).toEqual([
+      ["a1", "a2", "a3", "a4"],
+      ["b1", "b2"],
+    ]);
+  });
+
+  test("pass the turn on when nothing is left to do, and when they are stopped", async () => {
+    const limit = new ConcurrencyLimit(1);
+    const [a, b, c] = [start({ concurrency: limit }), start({ concurrency: limit }), start({ concurrency: limit })];
+    for (const { queue } of [a, b, c]) queue.add("1");
+    await a.settle();
+    expect([a.started, b.started, c.started]).toEqual([["1"], [], []]);
+
+    b.queue.forget("1");
+    await a.finish("1");
+    expect(c.started).toEqual(["1"]);
+    a.queue.add("2");
+    b.queue.add("2");
+    await a.settle();
+    a.abort();
+    await a.running;
+    await c.finish("1");
+
+    expect([a.started, b.started]).toEqual([["1"], ["2"]]);
+  });
+
+  test("give their places back when the last handlers of a stopped queue end", async () => {
+    const { a, b, settle } = startTwo(1);
+    a.queue.add("a1");
+    await settle();
+    a.abort();
+    b.queue.add("b1");
+    await settle();
+    expect(b.started).toEqual([]);
+
+    await a.finish("a1");
+
+    expect(b.started).toEqual(["b1"]);
+  });
+
+  test("keep to the limit, and lose no key, when thousands come and go", async () => {
+    const limit = new ConcurrencyLimit(7);
+    let working = 0;
+    let most = 0;
+    const done: string[] = [];
+    const abort = new AbortController();
+    const queues = Array.from({ length: 50 }, () => new WorkQueue({ name: "test", clock: new VirtualClock(), random: lowestJitter }));
+    const running = queues.map((queue, index) =>
+      queue.run({
+        concurrency: limit,
+        startsPerTurn: index % 2 === 0 ? undefined : 1_000,
+        signal: abort.signal,
+        handler: async (key) => {
+          most = Math.max(most, ++working);
+          for (let turn = 0; turn < key.length % 4; turn++) await Promise.resolve();
+          working--;
+          done.push(`${index} ${key}`);
+        },
+      }),
+    );
+
+    for (let key = 0; key < 100; key++) for (const queue of queues) queue.add(`pod-${key}`);
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect([most, working, done.length, new Set(done).size]).toEqual([7, 0, 5_000, 5_000]);
+    abort.abort();
+    await Promise.all(running);
+  });
+});
+
+function startTwo(places: number): { a: ReturnType<typeof start>; b: ReturnType<typeof start>; settle: () => Promise<void> } {
+  const concurrency = new ConcurrencyLimit(places);
+  const [a, b] = [start({ concurrency }), start({ concurrency })];
+  return { a, b, settle: a.settle };
+}

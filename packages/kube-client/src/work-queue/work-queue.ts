@@ -1,5 +1,6 @@
 import { byDueTime, DelayHeap, type Clock, type Delayed, type Random } from "@virtual-kubelet/clock";
 import { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { noMetrics, type MetricLabels, type Metrics } from "../telemetry/metrics.ts";
 
@@ -43,8 +44,8 @@ export interface WorkFailure {
 
 /** Options of {@link WorkQueue.run}. */
 export interface WorkQueueRun {
-  /** Maximum number of keys processed at once. */
-  readonly concurrency: number;
+  /** Maximum number of keys processed at once, 1 or more, or a limit that several queues share. */
+  readonly concurrency: number | ConcurrencyLimit;
   /**
    * Maximum number of keys started in one turn of the event loop, so that requests of the first keys of a flood precede the last keys.
    * Default: no limit.
@@ -143,7 +144,7 @@ export class WorkQueue {
   /** Number of keys started in this turn of the event loop, and the handle that ends the turn at the limit. */
   #starts = 0;
   #turnEnd: Disposable | undefined;
-  #run: WorkQueueRun | undefined;
+  #run: (WorkQueueRun & { readonly concurrency: ConcurrencyLimit }) | undefined;
   /** Whether the run's signal has aborted. A signal that is composed of others looks at all of them each time it is asked. */
   #isStopping = false;
   #drained: (() => void) | undefined;
@@ -258,11 +259,15 @@ export class WorkQueue {
   /**
    * Processes keys until `signal` aborts; then starts no more, and resolves when the last handler has returned. Queued and delayed keys
    * stay. Failures while stopping are not reported.
+   *
+   * @throws Error if it is already being run
+   * @throws RangeError if no key may be processed
    */
   async run(run: WorkQueueRun): Promise<void> {
     if (this.#run) throw new Error(`work queue ${this.#labels["name"]}: it is already being run`);
     if (run.signal.aborted) return;
-    this.#run = run;
+    const { concurrency } = run;
+    this.#run = { ...run, concurrency: typeof concurrency === "number" ? new ConcurrencyLimit(concurrency) : concurrency };
     this.#isStopping = false;
     using _samples = this.#sample();
     const aborted = new Promise<void>((resolve) => run.signal.addEventListener("abort", () => resolve(this.#stop()), { once: true }));
@@ -402,18 +407,18 @@ export class WorkQueue {
     });
   }
 
-  #startWork(): void {
+  readonly #startWork = (): void => {
     const run = this.#run;
     if (!run) return;
-    while (this.#working < run.concurrency && !this.#turnEnd && !this.#isStopping) {
+    while (this.#readyCount > 0 && !this.#turnEnd && !this.#isStopping && run.concurrency.take(this.#startWork)) {
       const entry = this.#takeReady();
-      if (!entry) return;
+      if (!entry) return run.concurrency.release();
       if (++this.#starts >= (run.startsPerTurn ?? Infinity)) this.#endTurn();
       this.#working++;
       entry.state = "working";
       void this.#work(entry, run);
     }
-  }
+  };
 
   #endTurn(): void {
     this.#turnEnd = this.#clock.setTimer(0, () => {
@@ -423,7 +428,7 @@ export class WorkQueue {
     });
   }
 
-  async #work(entry: Entry, run: WorkQueueRun): Promise<void> {
+  async #work(entry: Entry, run: WorkQueueRun & { readonly concurrency: ConcurrencyLimit }): Promise<void> {
     const startMs = this.#clock.monotonic();
     this.#workedSinceMs.set(entry.key, startMs);
     this.#metrics.observe("workqueue_queue_duration_seconds", (startMs - entry.queuedMs) / 1000, this.#labels);
@@ -440,6 +445,7 @@ export class WorkQueue {
     if (!entry.forgotten) this.#conclude(entry, outcome, run);
     entry.forgotten = false;
     this.#settle(entry);
+    run.concurrency.release();
     this.#startWork();
     if (this.#working === 0) this.#drained?.();
   }

@@ -1,5 +1,14 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import { noMetrics, noTracer, resources, silentLogger, type Pod, type PodStatus, type Store } from "@virtual-kubelet/kube-client";
+import {
+  ConcurrencyLimit,
+  noMetrics,
+  noTracer,
+  resources,
+  silentLogger,
+  type Pod,
+  type PodStatus,
+  type Store,
+} from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { podRef } from "../../provider/pod-ref.ts";
 import { FakeKubeClient } from "../../test-support/fake-kube-client.ts";
@@ -45,6 +54,7 @@ class Rig implements AsyncDisposable {
       logger: silentLogger,
       metrics: noMetrics,
       tracer: noTracer,
+      limit: new ConcurrencyLimit(1),
     });
     this.#running = this.#writer.run(this.#stop.signal);
   }

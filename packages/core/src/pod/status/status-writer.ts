@@ -4,6 +4,7 @@ import {
   isGoneObject,
   resources,
   WorkQueue,
+  type ConcurrencyLimit,
   type DeepReadonly,
   type KeyInspection,
   type KubeClient,
@@ -38,9 +39,6 @@ const replacedRetryMs = 1_000;
 /** Number of times that the last status of a deleted pod may be refused as invalid before the pod is removed without it. */
 const maxRefusals = 3;
 
-/** Number of pods written at once, more than the connections allow. */
-const concurrency = 64;
-
 export interface StatusWriterOptions {
   readonly client: KubeClient;
   readonly store: Store<Pod>;
@@ -53,6 +51,8 @@ export interface StatusWriterOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
+  /** Limits how many pods are written at once. */
+  readonly limit: ConcurrencyLimit;
 }
 
 /** What a written status tells of, and the status. */
@@ -166,7 +166,8 @@ export class StatusWriter {
 
   /** Writes until aborted. */
   run(signal: AbortSignal): Promise<void> {
-    return this.#queue.run({ concurrency, signal, logger: this.#options.logger, handler: (uid, inner) => this.#sync(uid, inner) });
+    const { limit, logger } = this.#options;
+    return this.#queue.run({ concurrency: limit, signal, logger, handler: (uid, inner) => this.#sync(uid, inner) });
   }
 
   async #sync(uid: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | void> {
