@@ -70,7 +70,7 @@ export interface PodControllerOptions {
   readonly podOptions: PodOptions;
   /** Prevents the end of many pods at once that a relist did not contain. */
   readonly brake: MassLossBrake;
-  /** Limits how many statuses are written at once. */
+  /** Limits how many pods have their status written, or are removed, at once. */
   readonly statusWrites: ConcurrencyLimit;
   readonly clock: Clock;
   readonly random: Random;

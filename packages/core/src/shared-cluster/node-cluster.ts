@@ -29,7 +29,7 @@ export interface NodeCluster extends AsyncDisposable {
   readonly node: ObjectWatch<Node>;
   readonly services: Pick<ServiceLister, "list">;
   readonly events: EventBudget;
-  /** Limits how many statuses of pods are written at once. */
+  /** Limits how many pods have their status written, or are removed, at once. */
   readonly statusWrites: ConcurrencyLimit;
   /** The id of the cluster; the empty string if it may not be read. */
   clusterId(signal: AbortSignal): Promise<string>;

@@ -37,4 +37,9 @@ export class ConcurrencyLimit {
       onFree();
     }
   }
+
+  /** Ends the wait of a function that was passed to {@link take}. */
+  cancel(onFree: () => void): void {
+    this.#waiting.delete(onFree);
+  }
 }

@@ -1,6 +1,7 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { silentLogger } from "../telemetry/logger.ts";
 import { noMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -905,6 +906,45 @@ describe("WorkQueues that share a limit", () => {
     await a.finish("a1");
 
     expect(b.started).toEqual(["b1"]);
+  });
+
+  test("process their keys each in the context in which it is run", async () => {
+    const context = new AsyncLocalStorage<string>();
+    const limit = new ConcurrencyLimit(1);
+    const seen: string[] = [];
+    const abort = new AbortController();
+    const queues = ["a", "b"].map((name) => ({
+      name,
+      queue: new WorkQueue({ name, clock: new VirtualClock(), random: lowestJitter }),
+    }));
+    const running = queues.map(({ name, queue }) => {
+      const handler = async (key: string): Promise<void> => void seen.push(`${key} in ${context.getStore()}`);
+      return context.run(name, () => {
+        for (const key of ["1", "2", "3"]) queue.add(name + key);
+        return queue.run({ concurrency: limit, signal: abort.signal, handler });
+      });
+    });
+
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect(seen).toEqual(["a1 in a", "a2 in a", "b1 in b", "a3 in a", "b2 in b", "b3 in b"]);
+    abort.abort();
+    await Promise.all(running);
+  });
+
+  test("no longer wait when they are stopped", async () => {
+    const limit = new ConcurrencyLimit(1);
+    expect(limit.take(() => {})).toBe(true);
+    const { queue, started, abort, running, settle } = start({ concurrency: limit });
+    queue.add("1");
+    await settle();
+    const cancelled = vi.spyOn(limit, "cancel");
+    abort();
+    await running;
+    expect(cancelled).toHaveBeenCalledOnce();
+
+    limit.release();
+    expect([started, limit.take(() => {})]).toEqual([[], true]);
   });
 
   test("keep to the limit, and lose no key, when thousands come and go", async () => {

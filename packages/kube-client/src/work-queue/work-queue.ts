@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { byDueTime, DelayHeap, type Clock, type Delayed, type Random } from "@virtual-kubelet/clock";
 import { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -104,6 +105,13 @@ interface Entry extends Delayed {
   queuedMs: number;
 }
 
+/** A run in progress. */
+interface Running extends WorkQueueRun {
+  readonly concurrency: ConcurrencyLimit;
+  /** Starts keys when a place is free, in the context in which the queue is run: another queue of the limit calls it in its own. */
+  readonly onFree: () => void;
+}
+
 type Outcome = { readonly result: WorkResult | void } | { readonly error: unknown };
 
 const defaultBackoff: Backoff = { initialMs: 1_000, maxMs: 300_000 };
@@ -144,7 +152,7 @@ export class WorkQueue {
   /** Number of keys started in this turn of the event loop, and the handle that ends the turn at the limit. */
   #starts = 0;
   #turnEnd: Disposable | undefined;
-  #run: (WorkQueueRun & { readonly concurrency: ConcurrencyLimit }) | undefined;
+  #run: Running | undefined;
   /** Whether the run's signal has aborted. A signal that is composed of others looks at all of them each time it is asked. */
   #isStopping = false;
   #drained: (() => void) | undefined;
@@ -261,19 +269,21 @@ export class WorkQueue {
    * stay. Failures while stopping are not reported.
    *
    * @throws Error if it is already being run
-   * @throws RangeError if no key may be processed
+   * @throws RangeError if `concurrency` is a number less than 1
    */
   async run(run: WorkQueueRun): Promise<void> {
     if (this.#run) throw new Error(`work queue ${this.#labels["name"]}: it is already being run`);
     if (run.signal.aborted) return;
-    const { concurrency } = run;
-    this.#run = { ...run, concurrency: typeof concurrency === "number" ? new ConcurrencyLimit(concurrency) : concurrency };
+    const concurrency = typeof run.concurrency === "number" ? new ConcurrencyLimit(run.concurrency) : run.concurrency;
+    const onFree = AsyncLocalStorage.bind(() => this.#startWork());
+    this.#run = { ...run, concurrency, onFree };
     this.#isStopping = false;
     using _samples = this.#sample();
     const aborted = new Promise<void>((resolve) => run.signal.addEventListener("abort", () => resolve(this.#stop()), { once: true }));
     this.#startSoon();
     this.#arm();
     await aborted;
+    concurrency.cancel(onFree);
     this.#timer?.handle[Symbol.dispose]();
     this.#timer = undefined;
     this.#turnEnd?.[Symbol.dispose]();
@@ -407,10 +417,10 @@ export class WorkQueue {
     });
   }
 
-  readonly #startWork = (): void => {
+  #startWork(): void {
     const run = this.#run;
     if (!run) return;
-    while (this.#readyCount > 0 && !this.#turnEnd && !this.#isStopping && run.concurrency.take(this.#startWork)) {
+    while (this.#readyCount > 0 && !this.#turnEnd && !this.#isStopping && run.concurrency.take(run.onFree)) {
       const entry = this.#takeReady();
       if (!entry) return run.concurrency.release();
       if (++this.#starts >= (run.startsPerTurn ?? Infinity)) this.#endTurn();
@@ -418,7 +428,7 @@ export class WorkQueue {
       entry.state = "working";
       void this.#work(entry, run);
     }
-  };
+  }
 
   #endTurn(): void {
     this.#turnEnd = this.#clock.setTimer(0, () => {
@@ -428,7 +438,7 @@ export class WorkQueue {
     });
   }
 
-  async #work(entry: Entry, run: WorkQueueRun & { readonly concurrency: ConcurrencyLimit }): Promise<void> {
+  async #work(entry: Entry, run: Running): Promise<void> {
     const startMs = this.#clock.monotonic();
     this.#workedSinceMs.set(entry.key, startMs);
     this.#metrics.observe("workqueue_queue_duration_seconds", (startMs - entry.queuedMs) / 1000, this.#labels);

@@ -51,7 +51,7 @@ export interface StatusWriterOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
-  /** Limits how many pods are written at once. */
+  /** Limits how many pods have their status written, or are removed, at once. */
   readonly limit: ConcurrencyLimit;
 }
 
