@@ -1,5 +1,6 @@
 import { backgroundClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import type { KeyPair } from "@virtual-kubelet/pki";
+import { createAdmissionPlugins } from "./admission/plugins.ts";
 import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
 import { createBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
 import { bootstrap } from "./bootstrap/bootstrap.ts";
@@ -183,6 +184,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const port = server?.port ?? options.port ?? 443;
   bootstrap(registry, { port, caPem });
   createBootstrapPolicy(registry);
+  registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
   following.use(maintainNamespaceDefaults(registry, caPem));

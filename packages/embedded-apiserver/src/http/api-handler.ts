@@ -5,6 +5,7 @@ import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse } from "
 import type { UserInfo } from "../authentication/user-info.ts";
 import { authenticate, type AuthenticationContext } from "../authentication/authenticate.ts";
 import { impersonated } from "../authentication/impersonation.ts";
+import { pretty } from "./pretty.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceContext } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";
@@ -101,13 +102,4 @@ function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
 function rootPaths({ rest }: ApiHandlerContext): string[] {
   const groups = rest.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
   return [...new Set(["/api", ...groups, "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"])].toSorted();
-}
-
-/** Indents JSON for `?pretty=true` and for tools such as curl. */
-function pretty(request: ApiRequest, response: ApiResponse): ApiResponse {
-  if (!(response.body instanceof Uint8Array) || response.headers["content-type"] !== "application/json") return response;
-  const asked = request.url.includes("pretty") ? splitUrl(request.url).query.get("pretty") : null;
-  const isPerson = /^(curl|Wget|Mozilla\/5\.0)/.test(request.headers["user-agent"] ?? "");
-  if (asked === null ? !isPerson : asked === "0" || asked === "false") return response;
-  return { ...response, body: Buffer.from(JSON.stringify(JSON.parse(Buffer.from(response.body).toString()), undefined, 2)) };
 }

@@ -9,14 +9,21 @@ import { getVerb, listVerb } from "./read-verbs.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import type { ResourceCall, ResourceContext } from "./resource-call.ts";
 import { withWarnings } from "./respond.ts";
-import { bindingVerb, isConnected, runVerb, subresourceVerbs } from "./subresources.ts";
+import { bindingVerb, isConnected, subresourceVerbs } from "./subresources.ts";
+import { runVerb, type Verbs, writing } from "./verb.ts";
 import { createVerb, deleteCollectionVerb, deleteVerb, patchVerb, replaceVerb } from "./write-verbs.ts";
 
-const objectVerbs = { GET: getVerb, PUT: replaceVerb, PATCH: patchVerb, DELETE: deleteVerb } as const;
-const collectionVerbs = { GET: listVerb, POST: createVerb, DELETE: deleteCollectionVerb } as const;
+const objectVerbs = {
+  GET: getVerb,
+  PUT: writing(replaceVerb),
+  PATCH: writing(patchVerb),
+  DELETE: writing(deleteVerb),
+} as const;
+const collectionVerbs = { GET: listVerb, POST: writing(createVerb), DELETE: writing(deleteCollectionVerb) } as const;
 const allNamespacesVerbs = { GET: listVerb } as const;
+const bindingsVerbs = { POST: writing(bindingVerb) } as const;
 /** A collection of namespaces cannot be deleted. */
-const namespaceCollectionVerbs = { GET: listVerb, POST: createVerb } as const;
+const namespaceCollectionVerbs = { GET: listVerb, POST: writing(createVerb) } as const;
 
 /**
  * Handles a request for a resource.
@@ -54,7 +61,7 @@ export function handleResource(
     admission: requestAdmission({ context: rest, authorizer, user, kind, subresource: target.subresource ?? "" }),
     warnings: [],
   };
-  const response = isBindings ? bindingVerb(context, call) : runVerb(verbsOf(call), context, call);
+  const response = runVerb(isBindings ? bindingsVerbs : verbsOf(call), context, call);
   return response instanceof Promise ? response : withWarnings(response, call.warnings);
 }
 
@@ -62,12 +69,12 @@ function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefine
   return kinds.find(({ group, version, plural }) => group === target.group && version === target.version && plural === target.plural);
 }
 
-function collectionVerbsOf({ group, plural, namespaced }: Kind, { namespace }: ResourceTarget): ReturnType<typeof verbsOf> {
+function collectionVerbsOf({ group, plural, namespaced }: Kind, { namespace }: ResourceTarget): Verbs {
   if (namespaced && namespace === undefined) return allNamespacesVerbs;
   return group === "" && plural === "namespaces" ? namespaceCollectionVerbs : collectionVerbs;
 }
 
-function verbsOf({ kind, target }: ResourceCall): Readonly<Record<string, (context: ResourceContext, call: ResourceCall) => Answer>> {
+function verbsOf({ kind, target }: ResourceCall): Verbs {
   if (target.namespace !== undefined && !kind.namespaced) throw noSuchResource();
   if (target.name === undefined) return collectionVerbsOf(kind, target);
   if (kind.namespaced && target.namespace === undefined) throw noSuchResource();

@@ -1,4 +1,4 @@
-import { ApiStatusError, badRequest, methodNotAllowed, notFound } from "../errors/api-status-error.ts";
+import { ApiStatusError, badRequest, notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
@@ -15,43 +15,42 @@ import { collectionOf } from "../rest/rest-context.ts";
 import { scaleOfKind, updateScale } from "../rest/scale.ts";
 import { requestToken } from "../authentication/token-request.ts";
 import { checkBodyType, type BodyType } from "../rest/type-mismatch.ts";
+import type { Steps } from "../rest/steps.ts";
 import { updateObject } from "../rest/update.ts";
 import type { StoredObject } from "../storage/storage.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
-import type { Answer, ApiResponse } from "./api-request.ts";
+import type { ApiResponse } from "./api-request.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { getVerb } from "./read-verbs.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json } from "./respond.ts";
+import { type Verb, type Verbs, writing } from "./verb.ts";
 import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
-
-type Verb = (context: ResourceContext, call: ResourceCall) => Answer;
-type Verbs = Readonly<Record<string, Verb>>;
 
 const statusVerbs: Verbs = {
   GET: getVerb,
-  PUT: (context, call) => replaceVerb(context, call, "status"),
-  PATCH: (context, call) => patchVerb(context, call, "status"),
+  PUT: writing((context, call) => replaceVerb(context, call, "status")),
+  PATCH: writing((context, call) => patchVerb(context, call, "status")),
 };
 
-const scaleVerbs: Verbs = { GET: getScale, PUT: replaceScale, PATCH: patchScale };
+const scaleVerbs: Verbs = { GET: getScale, PUT: writing(replaceScale), PATCH: writing(patchScale) };
 
 const specialVerbs: Readonly<Record<string, Verbs>> = {
   "certificatesigningrequests/approval": statusVerbs,
   "nodes/proxy": proxyVerbs(),
   "pods/attach": streamVerbs("attach"),
-  "pods/binding": { POST: bindingVerb },
-  "pods/eviction": { POST: evictionVerb },
+  "pods/binding": { POST: writing(bindingVerb) },
+  "pods/eviction": { POST: writing(evictionVerb) },
   "pods/exec": streamVerbs("exec"),
   "pods/ephemeralcontainers": specVerbs(updateEphemeralContainers),
   "pods/log": { GET: podLogVerb },
   "pods/portforward": streamVerbs("portforward"),
   "pods/resize": specVerbs(resizePod),
   "serviceaccounts/token": { POST: tokenVerb },
-  "namespaces/finalize": { PUT: finalizeVerb },
+  "namespaces/finalize": { PUT: writing(finalizeVerb) },
 };
 
 const bindingType: BodyType = { group: "", version: "v1", kind: "Binding" };
@@ -107,9 +106,9 @@ function proxyVerbs(): Verbs {
 }
 
 /** POST of a Binding, to the pod's subresource or to the collection `bindings`. */
-export function bindingVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
+export function* bindingVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const { namespace = "", name } = call.target;
-  bindPod(
+  yield* bindPod(
     context.rest,
     { pods: call.kind, namespace, name },
     bodyOf(call, bindingType),
@@ -118,14 +117,14 @@ export function bindingVerb(context: ResourceContext, call: ResourceCall): ApiRe
   return success();
 }
 
-function evictionVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
+function* evictionVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const body = bodyOf(call, evictionType);
   if (!isJsonObject(body)) throw badRequest("not a Eviction object");
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   const options = parseDeleteOptions({ ...call.request, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) }, call.query);
   call.admission.evict(addressOf(call));
   const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
-  evictPod(context.rest, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun });
+  yield* evictPod(context.rest, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun, user: call.user });
   return success();
 }
 
@@ -135,12 +134,12 @@ function tokenVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   return json(201, requestToken(context.rest, context.tokens, addressOf(call), body));
 }
 
-function finalizeVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
+function* finalizeVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
   const wanted = decodeObject(call.kind, jsonBodyOf(call, options), options);
   const uid = wanted.metadata.uid as string | undefined;
   const change = (object: Readonly<ApiObject>): ApiObject => finalized(object, wanted);
-  return objectResponse(context, call, 200, updateObject(context.rest, addressOf(call), change, { ...options, scope: "all", uid }));
+  return objectResponse(context, call, 200, yield* updateObject(context.rest, addressOf(call), change, { ...options, scope: "all", uid }));
 }
 
 /** Source: pkg/registry/core/namespace/strategy.go of Kubernetes v1.36.3, `namespaceFinalizeStrategy`: the status is kept. */
@@ -154,27 +153,18 @@ function finalized(object: Readonly<ApiObject>, wanted: ApiObject): ApiObject {
 function specVerbs(update: PodSpecUpdate): Verbs {
   return {
     GET: getVerb,
-    PUT: (context, call) => {
+    PUT: writing(function* (context, call) {
       const options = writeOptionsOf(call, "UpdateOptions");
       const object = decodeObject(call.kind, jsonBodyOf(call, options), options);
       const uid = object.metadata.uid as string | undefined;
-      return objectResponse(
-        context,
-        call,
-        200,
-        update(context.rest, addressOf(call), () => object, { ...options, uid }),
-      );
-    },
-    PATCH: (context, call) => {
+      return objectResponse(context, call, 200, yield* update(context.rest, addressOf(call), () => object, { ...options, uid }));
+    }),
+    PATCH: writing(function* (context, call) {
       const patch = parsePatch(call);
       const options = writeOptionsOf(call, "PatchOptions");
-      return objectResponse(
-        context,
-        call,
-        200,
-        update(context.rest, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), options),
-      );
-    },
+      const change = (object: Readonly<ApiObject>): ApiObject => decodePatched(call.kind, patch(object), options);
+      return objectResponse(context, call, 200, yield* update(context.rest, addressOf(call), change, options));
+    }),
   };
 }
 
@@ -182,26 +172,20 @@ function getScale(context: ResourceContext, call: ResourceCall): ApiResponse {
   return json(200, scaleOfKind(call.kind, storedOf(context, call).object));
 }
 
-function replaceScale(context: ResourceContext, call: ResourceCall): ApiResponse {
+function* replaceScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
   const body = bodyOf(call, scaleType);
   checkBodyName(body, call.target.name ?? "");
-  return json(
-    200,
-    scaleOfKind(
-      call.kind,
-      updateScale(context.rest, addressOf(call), () => body, options),
-    ),
-  );
+  return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), () => body, options)));
 }
 
-function patchScale(context: ResourceContext, call: ResourceCall): ApiResponse {
+function* patchScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const type = patchTypeOf(call.request.headers["content-type"]);
   const options = writeOptionsOf(call, "PatchOptions");
   const patch = parsePatchBody(call.request.body);
   // A Scale has no lists to merge, so a strategic merge patch is a plain merge patch.
   const change = (scale: JsonObject): JsonValue => (type === "json" ? applyJsonPatch(scale, patch) : applyMergePatch(scale, patch));
-  return json(200, scaleOfKind(call.kind, updateScale(context.rest, addressOf(call), change, options)));
+  return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), change, options)));
 }
 
 function storedOf(context: ResourceContext, call: ResourceCall): StoredObject {
@@ -220,11 +204,4 @@ function bodyOf({ request }: ResourceCall, expected: BodyType): JsonValue {
 
 function success(): ApiResponse {
   return json(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
-}
-
-/** Calls the verb of an HTTP method. @throws ApiStatusError 405 */
-export function runVerb(verbs: Verbs, context: ResourceContext, call: ResourceCall): Answer {
-  const verb = verbs[call.request.method];
-  if (verb === undefined) throw methodNotAllowed();
-  return verb(context, call);
 }

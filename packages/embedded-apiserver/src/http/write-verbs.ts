@@ -7,6 +7,7 @@ import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
 import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
+import type { Steps } from "../rest/steps.ts";
 import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
 import { updateObject, type UpdateOptions } from "../rest/update.ts";
 import type { ApiResponse } from "./api-request.ts";
@@ -31,23 +32,21 @@ export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, w
 }
 
 /** Options of the request's write. @param optionsKind - such as `CreateOptions` */
-export function writeOptionsOf({ query, warnings, admission }: ResourceCall, optionsKind: string): WriteOptions {
+export function writeOptionsOf({ query, warnings, admission, user, target }: ResourceCall, optionsKind: string): WriteOptions {
   return {
     ...parseWriteQuery(query, optionsKind),
+    user,
+    subresource: target.subresource ?? "",
     admit: (object, old) => admission.write(object, old),
     warn: (message) => warnings.push(message),
   };
 }
 
 /** POST to a collection. */
-export function createVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
+export function* createVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "CreateOptions");
-  return objectResponse(
-    context,
-    call,
-    201,
-    createObject(context.rest, call.kind, call.target.namespace ?? "", jsonBodyOf(call, options), options),
-  );
+  const created = yield* createObject(context.rest, call.kind, call.target.namespace ?? "", jsonBodyOf(call, options), options);
+  return objectResponse(context, call, 201, created);
 }
 
 /** Kinds that PUT creates if they do not exist; source: `AllowCreateOnUpdate` under pkg/registry of Kubernetes v1.36.3. */
@@ -65,7 +64,7 @@ const createdByUpdate: ReadonlySet<string> = new Set([
 ]);
 
 /** PUT of an object, or of its status. */
-export function replaceVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): ApiResponse {
+export function* replaceVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
   const address = addressOf(call);
   const body = jsonBodyOf(call, options);
@@ -74,16 +73,18 @@ export function replaceVerb(context: ResourceContext, call: ResourceCall, scope?
   checkBodyName(body, name);
   const isMissing = collectionOf(context.rest, kind).get(namespace, name) === undefined;
   if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {
-    return objectResponse(context, call, 201, createObject(context.rest, kind, namespace, bodyToCreate(body, address), options));
+    const created = yield* createObject(context.rest, kind, namespace, bodyToCreate(body, address), options);
+    return objectResponse(context, call, 201, created);
   }
-  const object = decodeObject(kind, body, options);
-  const uid = object.metadata.uid as string | undefined;
-  return objectResponse(
-    context,
-    call,
-    200,
-    updateObject(context.rest, address, () => object, { ...options, ...scopeOf(scope), uid }),
-  );
+  let first: ApiObject | undefined = decodeObject(kind, body, options);
+  const uid = first.metadata.uid as string | undefined;
+  // Decoded again if the update starts again, because the update changes it.
+  const change = (): ApiObject => {
+    const object = first ?? decodeObject(kind, body, { fieldValidation: "Ignore" });
+    first = undefined;
+    return object;
+  };
+  return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, { ...options, ...scopeOf(scope), uid }));
 }
 
 /** Body for an object that PUT creates. A UID in it is an error, a resourceVersion is ignored. */
@@ -109,10 +110,10 @@ function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {
 }
 
 /** PATCH of an object, or of its status. */
-export function patchVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): ApiResponse {
+export function* patchVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): Steps<ApiResponse> {
   const patch = parsePatch(call);
   const options = writeOptionsOf(call, "PatchOptions");
-  const stored = updateObject(context.rest, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), {
+  const stored = yield* updateObject(context.rest, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), {
     ...options,
     ...scopeOf(scope),
   });
@@ -166,12 +167,12 @@ const returnsDeleted: ReadonlySet<string> = new Set([
 ]);
 
 /** DELETE of an object. */
-export function deleteVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
+export function* deleteVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = parseDeleteOptions(call.request, call.query);
   const warning = call.kind.orphansByDefault?.warning;
   if (warning !== undefined && options.propagationPolicy === undefined) call.warnings.push(warning);
   call.admission.remove(addressOf(call));
-  const deletion = deleteObject(context.rest, addressOf(call), options);
+  const deletion = yield* deleteObject(context.rest, addressOf(call), { ...options, user: call.user });
   const status = !deletion.isGone && options.acceptedIfPending ? 202 : 200;
   return deletionResponse(context, call, { status, deletion });
 }
@@ -189,13 +190,13 @@ function deletionResponse(
 }
 
 /** DELETE of a collection. */
-export function deleteCollectionVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
+export function* deleteCollectionVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const list = parseListOptions(call.query);
   const options = parseDeleteOptions(call.request, call.query);
   const page = listObjects(context.rest, call.kind, { ...list, namespace: call.target.namespace, selects: parseSelection(call, list) });
   for (const { object } of page.items) {
     const { namespace = "", name } = object.metadata;
-    ignoreNotFound(() => deleteObject(context.rest, { kind: call.kind, namespace, name }, options));
+    yield* ignoreNotFound(deleteObject(context.rest, { kind: call.kind, namespace, name }, { ...options, user: call.user }));
   }
   if (call.form === "table")
     return json(200, tableOf(context, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
@@ -213,9 +214,9 @@ function withoutType({ kind: _kind, apiVersion: _version, ...item }: Readonly<Ap
   return item;
 }
 
-function ignoreNotFound(action: () => unknown): void {
+function* ignoreNotFound(steps: Steps<unknown>): Steps<void> {
   try {
-    action();
+    yield* steps;
   } catch (error) {
     if (!(error instanceof ApiStatusError && error.status.code === 404)) throw error;
   }

@@ -1,11 +1,13 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { admitThrough } from "../admission/admission-plugin.ts";
 import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../errors/api-status-error.ts";
 import type { ApiMetadata, ApiObject, Kind } from "../kinds/kind.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { decodeObject } from "./decode-object.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
-import { collectionOf, findKind, type RestContext, type WriteOptions } from "./rest-context.ts";
+import { admissionSubject, collectionOf, findKind, type RestContext, type WriteOptions } from "./rest-context.ts";
+import type { Steps } from "./steps.ts";
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/storage/names/generate.go. */
 const maxPrefixLength = 58;
@@ -13,32 +15,51 @@ const maxPrefixLength = 58;
 const nameAttempts = 8;
 
 /**
- * Creates an object.
+ * Creates an object. Waits only for admission.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/create.go and pkg/registry/generic/registry/store.go, `Create`.
  *
  * @param namespace - namespace of the request; `""` for cluster-scoped kinds
  * @throws ApiStatusError like the API server: 400, 403, 404, 409 or 422
  */
-export function createObject(context: RestContext, kind: Kind, namespace: string, body: unknown, options: WriteOptions = {}): StoredObject {
+export function* createObject(
+  context: RestContext,
+  kind: Kind,
+  namespace: string,
+  body: unknown,
+  options: WriteOptions = {},
+): Steps<StoredObject> {
   const object = decodeObject(kind, body, options);
   const { metadata } = object;
   dropSystemFields(metadata);
   setNamespace(kind, metadata, namespace);
   checkNamespace(context, object, kind);
+  const subject = admissionSubject("CREATE", { kind, namespace, name: metadata.name ?? "" }, options);
+  const plugins = context.admission.pluginsFor(subject);
+  if (plugins.length > 0) yield* admitThrough(plugins, "mutate", { ...subject, object, old: undefined });
   options.admit?.(object, undefined);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
-  metadata.uid = context.random.uuid();
-  metadata.creationTimestamp = rfc3339(context.clock.now());
-  if (kind.hasGeneration === true) metadata.generation = 1;
-  const isGenerated = !metadata.name && Boolean(metadata.generateName);
-  if (isGenerated) metadata.name = freeName(context, kind, namespace, metadata.generateName ?? "");
-  kind.prepareForCreate?.(object, context);
+  const isGenerated = prepareNew(context, kind, namespace, object);
   checkObject(kind, object);
+  if (plugins.length > 0) yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
   const collection = collectionOf(context, kind);
   if (collection.get(metadata.namespace ?? "", metadata.name) !== undefined) {
     throw isGenerated ? generateNameConflict(kind, metadata.name) : alreadyExists(kind, metadata.name);
   }
   const ordered = orderMetadata(object);
   return options.dryRun === true ? dryRunResult(ordered) : collection.put(ordered);
+}
+
+/** Sets the fields that the server owns. @returns whether the name was generated */
+function prepareNew(context: RestContext, kind: Kind, namespace: string, object: ApiObject): boolean {
+  const { metadata } = object;
+  metadata.uid = context.random.uuid();
+  metadata.creationTimestamp = rfc3339(context.clock.now());
+  if (kind.hasGeneration === true) metadata.generation = 1;
+  const isGenerated = !metadata.name && Boolean(metadata.generateName);
+  if (isGenerated) metadata.name = freeName(context, kind, namespace, metadata.generateName ?? "");
+  kind.prepareForCreate?.(object, context);
+  return isGenerated;
 }
 
 function dropSystemFields(metadata: Partial<ApiMetadata>): void {

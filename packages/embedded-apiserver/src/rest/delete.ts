@@ -1,9 +1,12 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { admitThrough } from "../admission/admission-plugin.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import { conflict, forbidden, invalid, notFound, uidConflict } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { StoredObject } from "../storage/storage.ts";
-import { collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
+import { admissionSubject, collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
+import type { Steps } from "./steps.ts";
 
 /** Kubernetes' `DeleteOptions`. */
 export interface DeleteOptions {
@@ -12,6 +15,8 @@ export interface DeleteOptions {
   readonly resourceVersion?: string | undefined;
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
   readonly dryRun?: boolean | undefined;
+  /** User for admission; default: the server's own controllers. */
+  readonly user?: UserInfo | undefined;
 }
 
 const orphanFinalizer = "orphan";
@@ -35,14 +40,28 @@ type Plan =
 const immortalNamespaces: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 /**
- * Deletes an object, or marks it as deleted if it has a grace period or finalizers.
+ * Deletes an object, or marks it as deleted if it has a grace period or finalizers. Waits only for admission.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Delete` and pkg/registry/rest/delete.go `BeforeDelete`; for
  * namespaces pkg/registry/core/namespace/storage/storage.go of Kubernetes v1.36.3.
  *
  * @throws ApiStatusError 403, 404, 409 or 422
  */
-export function deleteObject(context: RestContext, { kind, namespace, name }: ObjectAddress, options: DeleteOptions = {}): Deletion {
+export function* deleteObject(context: RestContext, address: ObjectAddress, options: DeleteOptions = {}): Steps<Deletion> {
+  const { kind, namespace, name } = address;
+  const { user, dryRun = false } = options;
+  const subject = admissionSubject("DELETE", address, { dryRun, ...(user === undefined ? {} : { user }) });
+  const plugins = context.admission.pluginsFor(subject);
+  const old = plugins.length === 0 ? undefined : collectionOf(context, kind).get(namespace, name)?.object;
+  if (old !== undefined) {
+    const request = { ...subject, object: undefined, old };
+    yield* admitThrough(plugins, "mutate", request);
+    yield* admitThrough(plugins, "validate", request);
+  }
+  return deleteAdmitted(context, address, options);
+}
+
+function deleteAdmitted(context: RestContext, { kind, namespace, name }: ObjectAddress, options: DeleteOptions): Deletion {
   const collection = collectionOf(context, kind);
   const stored = collection.get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);

@@ -1,4 +1,5 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
+import { AdmissionChain } from "../admission/admission-plugin.ts";
 import { ApiStatusError } from "../errors/api-status-error.ts";
 import type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
 import { cloneJson } from "../json/json-value.ts";
@@ -10,6 +11,7 @@ import { decodePatched } from "./decode-object.ts";
 import { deleteObject } from "./delete.ts";
 import { bindPod } from "./pod/pod-binding.ts";
 import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
+import { runNow } from "./steps.ts";
 import { updateObject } from "./update.ts";
 
 /** Options of {@link Registry}. */
@@ -26,7 +28,7 @@ export class Registry implements Cluster {
   readonly context: RestContext;
 
   constructor(options: RegistryOptions) {
-    this.context = { ...options, kinds: options.kindTable.all, cluster: this };
+    this.context = { ...options, kinds: options.kindTable.all, cluster: this, admission: new AdmissionChain() };
   }
 
   kinds(): readonly Kind[] {
@@ -49,7 +51,7 @@ export class Registry implements Cluster {
 
   create(kind: Kind, object: unknown): Readonly<ApiObject> {
     const namespace = kind.namespaced ? ((object as Partial<ApiObject>).metadata?.namespace ?? "default") : "";
-    return createObject(this.context, kind, namespace, object).object;
+    return runNow(createObject(this.context, kind, namespace, object), () => `create ${kind.plural} in ${namespace}`).object;
   }
 
   update(
@@ -63,17 +65,14 @@ export class Registry implements Cluster {
     const changed = current === undefined ? undefined : change(cloneJson(current) as ApiObject);
     if (changed === undefined) return current;
     const decoded = decodePatched(kind, changed, {});
-    return updateObject(
-      this.context,
-      { kind, namespace: namespace ?? "", name },
-      () => decoded,
-      subresource === undefined ? {} : { scope: subresource },
-    ).object;
+    const options = subresource === undefined ? {} : ({ scope: subresource, subresource } as const);
+    const steps = updateObject(this.context, { kind, namespace: namespace ?? "", name }, () => decoded, options);
+    return runNow(steps, () => `update ${kind.plural} ${name}`).object;
   }
 
   delete(kind: Kind, namespace: string | undefined, name: string, options: DeletionOptions = {}): void {
     try {
-      deleteObject(this.context, { kind, namespace: namespace ?? "", name }, options);
+      runNow(deleteObject(this.context, { kind, namespace: namespace ?? "", name }, options), () => `delete ${kind.plural} ${name}`);
     } catch (error) {
       if (!(error instanceof ApiStatusError && error.status.code === 404)) throw error;
     }
@@ -82,7 +81,8 @@ export class Registry implements Cluster {
   bind(namespace: string, pod: string, node: string): void {
     const pods = findKind(this.context, "", "pods");
     if (pods === undefined) throw new RangeError("bind a pod: the table of kinds has no pods");
-    bindPod(this.context, { pods, namespace, name: pod }, { metadata: { name: pod }, target: { kind: "Node", name: node } }, false);
+    const binding = { metadata: { name: pod }, target: { kind: "Node", name: node } };
+    runNow(bindPod(this.context, { pods, namespace, name: pod }, binding, false), () => `bind pod ${pod}`);
   }
 
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {

@@ -1,4 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { AdmissionChain, AdmissionOperation, AdmissionSubject } from "../admission/admission-plugin.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
@@ -16,6 +18,8 @@ export interface RestContext {
   readonly kindTable: KindTable;
   /** The same objects, for the hooks of kinds. */
   readonly cluster: Cluster;
+  /** Checks and changes of every write. */
+  readonly admission: AdmissionChain;
 }
 
 /** Handling of unknown fields; source: Kubernetes' query parameter `fieldValidation`. */
@@ -31,7 +35,14 @@ export interface WriteOptions {
   readonly admit?: (object: ApiObject, old: Readonly<ApiObject> | undefined) => void;
   /** Called with warnings for the client. */
   readonly warn?: (message: string) => void;
+  /** Default: {@link controllerManager}. */
+  readonly user?: UserInfo;
+  /** Such as `status`; default: `""`, the object itself. */
+  readonly subresource?: string;
 }
+
+/** User of the writes of the server's own controllers. */
+export const controllerManager: UserInfo = { username: "system:kube-controller-manager", groups: ["system:authenticated"] };
 
 /** Identifies an object; `namespace` is `""` for cluster-scoped kinds. */
 export interface ObjectAddress {
@@ -55,3 +66,14 @@ export function findKind(context: RestContext, group: string, plural: string): K
 export function apiVersionOf(kind: Kind): string {
   return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
 }
+
+/** What the admission plugins see of a write before its object. */
+export function admissionSubject(
+  operation: AdmissionOperation,
+  { kind, namespace, name }: ObjectAddress,
+  { user = controllerManager, subresource = "", dryRun = false, warn = ignore }: WriteOptions,
+): AdmissionSubject {
+  return { operation, kind, subresource, namespace, name, user, dryRun, options: dryRun ? { dryRun: ["All"] } : {}, warn };
+}
+
+function ignore(): void {}

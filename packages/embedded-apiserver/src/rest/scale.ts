@@ -3,6 +3,7 @@ import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../jso
 import { customScaleOf, withCustomReplicas } from "../custom-resources/custom-scale.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { ObjectAddress, RestContext } from "./rest-context.ts";
+import type { Steps } from "./steps.ts";
 import { updateObject, type UpdateOptions } from "./update.ts";
 
 /** `autoscaling/v1` Scale of an object, also of a custom resource. */
@@ -63,13 +64,13 @@ function expressionText(expression: JsonObject): string {
  * @param change - receives the current Scale and returns the new one
  * @throws ApiStatusError 400, 404, 409 or 422
  */
-export function updateScale(
+export function* updateScale(
   context: RestContext,
   address: ObjectAddress,
   change: (scale: JsonObject) => JsonValue,
   options: UpdateOptions,
-): Readonly<ApiObject> {
-  const stored = updateObject(
+): Steps<Readonly<ApiObject>> {
+  const stored = yield* updateObject(
     context,
     address,
     (object) => {

@@ -1,9 +1,11 @@
+import { admitThrough, type AdmissionPlugin } from "../admission/admission-plugin.ts";
 import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
-import { collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
+import { admissionSubject, collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
+import type { Steps } from "./steps.ts";
 
 /** Options of {@link updateObject}. */
 export interface UpdateOptions extends WriteOptions {
@@ -17,7 +19,8 @@ export interface UpdateOptions extends WriteOptions {
 }
 
 /**
- * Replaces an object with the result of `change`.
+ * Replaces an object with the result of `change`. Waits only for admission; if another write has changed the object meanwhile, an update
+ * that names no resourceVersion starts again.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Update` and pkg/registry/rest/update.go `BeforeUpdate`.
  *
@@ -25,22 +28,56 @@ export interface UpdateOptions extends WriteOptions {
  * @returns the updated object; if nothing has changed, nothing is stored
  * @throws ApiStatusError 400, 404, 409 or 422
  */
-export function updateObject(
+export function* updateObject(
   context: RestContext,
   address: ObjectAddress,
   change: (object: Readonly<ApiObject>) => ApiObject,
   options: UpdateOptions = {},
-): StoredObject {
+): Steps<StoredObject> {
+  const plugins = pluginsFor(context, address, options);
+  for (;;) {
+    const stored = storedOf(context, address, options);
+    const object = change(stored.object);
+    const isConditional = isVersion(object.metadata.resourceVersion);
+    yield* admitUpdate(context, { address, object, stored, plugins, options });
+    if (collectionOf(context, address.kind).get(address.namespace, address.name) === stored)
+      return store(context, address, { object, stored, options });
+    if (isConditional) throw modifiedConflict(address.kind, address.name);
+  }
+}
+
+function storedOf(context: RestContext, address: ObjectAddress, { uid }: UpdateOptions): StoredObject {
   const { kind, namespace, name } = address;
-  const collection = collectionOf(context, kind);
-  const stored = collection.get(namespace, name);
+  const stored = collectionOf(context, kind).get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);
+  const { uid: actual } = stored.object.metadata;
+  if (uid !== undefined && uid !== actual) throw uidConflictOnUpdate(kind, address, uid, actual);
+  return stored;
+}
+
+/** Writes of the server itself that no client could send are not admitted. */
+function pluginsFor(context: RestContext, address: ObjectAddress, options: UpdateOptions): readonly AdmissionPlugin[] {
+  if (options.scope === "all" && options.subresource === undefined) return [];
+  return context.admission.pluginsFor(admissionSubject("UPDATE", address, options));
+}
+
+/** An update in progress. */
+interface Update {
+  readonly address: ObjectAddress;
+  readonly object: ApiObject;
+  readonly stored: StoredObject;
+  readonly plugins: readonly AdmissionPlugin[];
+  readonly options: UpdateOptions;
+}
+
+/** Completes and checks the new object. Modifies it. */
+function* admitUpdate(context: RestContext, { address, object, stored, plugins, options }: Update): Steps<void> {
+  const { kind, namespace } = address;
   const old = stored.object;
-  if (options.uid !== undefined && options.uid !== old.metadata.uid)
-    throw uidConflictOnUpdate(kind, address, options.uid, old.metadata.uid);
-  const object = change(old);
+  const request = { ...admissionSubject("UPDATE", address, options), object, old };
   checkName(address, object);
   setNamespace(kind, object.metadata, namespace);
+  if (plugins.length > 0) yield* admitThrough(plugins, "mutate", request);
   checkVersion(kind, object, stored);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   keepMetadata(object, old, options.scope);
@@ -49,12 +86,26 @@ export function updateObject(
   options.admit?.(object, old);
   shareUnchanged(object, old);
   if (options.scope !== "all") finishUpdate(kind, object, old, options.scope);
-  if (equalJson(object, old)) return stored;
-  if (isDeletedByUpdate(object, old)) {
+  if (plugins.length > 0) yield* admitThrough(plugins, "validate", request);
+}
+
+/** Stores the result of an update, unless nothing has changed. */
+function store(
+  context: RestContext,
+  { kind }: ObjectAddress,
+  { object, stored, options }: Pick<Update, "object" | "stored" | "options">,
+): StoredObject {
+  const collection = collectionOf(context, kind);
+  if (equalJson(object, stored.object)) return stored;
+  if (isDeletedByUpdate(object, stored.object)) {
     if (options.dryRun !== true) collection.remove(stored);
     return new StoredObject(object, stored.resourceVersion);
   }
   return options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+}
+
+function isVersion(given: string | undefined): boolean {
+  return given !== undefined && given !== "" && given !== "0";
 }
 
 /** Increments the generation if the spec has changed, and validates the result. */
@@ -90,7 +141,7 @@ const conditionalOnly: ReadonlySet<string> = new Set([
 function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void {
   const given = object.metadata.resourceVersion ?? "";
   const { name } = stored.object.metadata;
-  if (given === "" || given === "0") {
+  if (!isVersion(given)) {
     if (kind.custom !== undefined || conditionalOnly.has(`${kind.plural}.${kind.group}`)) {
       const message = "Invalid value: 0: must be specified for an update";
       throw invalid({ group: kind.group, kind: kind.plural }, name, [

@@ -5,6 +5,7 @@ import type { Cluster } from "../../rest/cluster.ts";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { RestContext } from "../../rest/rest-context.ts";
+import { runNow } from "../../rest/steps.ts";
 import { updateObject } from "../../rest/update.ts";
 
 /**
@@ -58,12 +59,17 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
       metadata: { ...namespace.metadata },
       status: { ...namespace["status"], conditions },
     });
-    ignoreNotFound(() => updateObject(context, { kind: namespaceKind, namespace: "", name }, change, { scope: "all" }));
+    write(name, change);
   }
 
   function finish(name: string): void {
     if (!terminating.has(name) || contents().some((kind) => cluster.list(kind, name).length > 0)) return;
-    ignoreNotFound(() => updateObject(context, { kind: namespaceKind, namespace: "", name }, withoutFinalizer, { scope: "all" }));
+    write(name, withoutFinalizer);
+  }
+
+  function write(name: string, change: (namespace: Readonly<ApiObject>) => ApiObject): void {
+    const steps = updateObject(context, { kind: namespaceKind, namespace: "", name }, change, { scope: "all" });
+    ignoreNotFound(() => runNow(steps, () => `update namespace ${name}`));
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from "../../kinds/policy/disruption-budget-fields.ts";
 import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts";
 import type { RestContext } from "../rest-context.ts";
+import type { Steps } from "../steps.ts";
 import { updateObject } from "../update.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/registry/core/pod/storage/eviction.go. */
@@ -32,7 +33,7 @@ export function budgetsOf({ cluster }: RestContext, pod: Readonly<ApiObject>): R
  *
  * @throws ApiStatusError 403 or 429 if the budget allows no disruption
  */
-export function chargeBudget(context: RestContext, budget: Readonly<ApiObject>, pod: Readonly<ApiObject>, isDryRun: boolean): void {
+export function* chargeBudget(context: RestContext, budget: Readonly<ApiObject>, pod: Readonly<ApiObject>, isDryRun: boolean): Steps<void> {
   const { unhealthyPodEvictionPolicy: policy }: DisruptionBudgetSpec = budget["spec"];
   const status: DisruptionBudgetStatus = budget["status"];
   const isHealthy = status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
@@ -51,7 +52,7 @@ export function chargeBudget(context: RestContext, budget: Readonly<ApiObject>, 
     ...object,
     status: disruptionsAllowed === 0 ? withDisruptionAllowed(charged, now) : charged,
   });
-  updateObject(context, { kind: podDisruptionBudgetKind, namespace, name }, change, { scope: "all" });
+  yield* updateObject(context, { kind: podDisruptionBudgetKind, namespace, name }, change, { scope: "all" });
 }
 
 function isReady(pod: Readonly<ApiObject>): boolean {

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { collectionOf, type RestContext } from "../rest-context.ts";
+import type { Steps } from "../steps.ts";
 import { updateObject } from "../update.ts";
 
 /** Content of a `Binding`. */
@@ -31,7 +32,7 @@ export interface BindingTarget {
  * @throws ApiStatusError 400; 404 if the pod does not exist; 409 if it is already bound, being deleted, gated, or a different pod of that
  *   name
  */
-export function bindPod(context: RestContext, { pods, namespace, name }: BindingTarget, body: JsonValue, dryRun: boolean): void {
+export function* bindPod(context: RestContext, { pods, namespace, name }: BindingTarget, body: JsonValue, dryRun: boolean): Steps<void> {
   const binding = parseBinding(body);
   if (name !== undefined && name !== binding.name) throw badRequest("name in URL does not match name in Binding object");
   const stored = collectionOf(context, pods).get(namespace, binding.name);
@@ -46,7 +47,7 @@ export function bindPod(context: RestContext, { pods, namespace, name }: Binding
   const now = rfc3339(context.clock.now());
   const bind = (pod: Readonly<ApiObject>): ApiObject =>
     boundPod(withPodCondition(pod, { type: "PodScheduled", status: "True" }, now), binding);
-  updateObject(context, { kind: pods, namespace, name: binding.name }, bind, { scope: "all", dryRun });
+  yield* updateObject(context, { kind: pods, namespace, name: binding.name }, bind, { scope: "all", dryRun });
 }
 
 function bindingProblem({ metadata, spec }: Readonly<ApiObject>): string | undefined {

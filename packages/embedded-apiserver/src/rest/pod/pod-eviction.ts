@@ -5,6 +5,7 @@ import { deleteObject, type DeleteOptions } from "../delete.ts";
 import { budgetsOf, chargeBudget } from "./disruption-budgets.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { collectionOf, type ObjectAddress, type RestContext } from "../rest-context.ts";
+import type { Steps } from "../steps.ts";
 import { updateObject } from "../update.ts";
 
 /**
@@ -15,7 +16,7 @@ import { updateObject } from "../update.ts";
  * @param evictionName - name in the `Eviction`, which must be the pod's
  * @throws ApiStatusError 400, 403, 404, 409, 429 or 500
  */
-export function evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): void {
+export function* evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): Steps<void> {
   if (evictionName !== pod.name) throw badRequest("name in URL does not match name in Eviction object");
   const stored = collectionOf(context, pod.kind).get(pod.namespace, pod.name);
   if (stored === undefined) throw notFound(pod.kind, pod.name);
@@ -33,8 +34,8 @@ export function evictPod(context: RestContext, pod: ObjectAddress, evictionName:
     const message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
     throw new ApiStatusError({ code: 500, message });
   }
-  if (budget !== undefined) chargeBudget(context, budget, stored.object, options.dryRun === true);
+  if (budget !== undefined) yield* chargeBudget(context, budget, stored.object, options.dryRun === true);
   const { resourceVersion: _met, ...rest } = options;
-  if (isMet && options.dryRun !== true) updateObject(context, pod, mark, { scope: "all" });
-  deleteObject(context, pod, isMet ? rest : options);
+  if (isMet && options.dryRun !== true) yield* updateObject(context, pod, mark, { scope: "all" });
+  yield* deleteObject(context, pod, isMet ? rest : options);
 }

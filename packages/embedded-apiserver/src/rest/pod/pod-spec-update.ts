@@ -5,6 +5,7 @@ import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import type { StoredObject } from "../../storage/storage.ts";
 import { metadataUpdateErrors } from "../metadata.ts";
 import type { ObjectAddress, RestContext } from "../rest-context.ts";
+import type { Steps } from "../steps.ts";
 import { updateObject, type UpdateOptions } from "../update.ts";
 
 /** Result of a subresource's change to a pod's spec. */
@@ -19,7 +20,7 @@ export type PodSpecUpdate = (
   pod: ObjectAddress,
   change: (object: Readonly<ApiObject>) => ApiObject,
   options: UpdateOptions,
-) => StoredObject;
+) => Steps<StoredObject>;
 
 /**
  * Updates part of a pod's spec. Labels, annotations, finalizers and status are kept.
@@ -38,7 +39,7 @@ export function updatePodSpec(
     pick,
     ...options
   }: UpdateOptions & { change: (object: Readonly<ApiObject>) => ApiObject; pick: (wanted: PodSpec, old: PodSpec) => PodSpecChange },
-): StoredObject {
+): Steps<StoredObject> {
   const changed = (old: Readonly<ApiObject>): ApiObject => {
     const wanted = change(old);
     const { spec, errors } = pick(wanted["spec"], old["spec"]);

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { runNow, runSteps, type Steps, WriteWaits } from "./steps.ts";
+
+function* waits(log: string[], ...promises: Promise<void>[]): Steps<string> {
+  for (const promise of promises) {
+    yield promise;
+    log.push("waited");
+  }
+  return "done";
+}
+
+test("steps that need not wait run to their end synchronously", () => {
+  expect(runSteps(waits([]))).toBe("done");
+  expect(runNow(waits([]), () => "create pods web")).toBe("done");
+});
+
+test("steps that wait give a promise of their result", async () => {
+  const log: string[] = [];
+  const result = runSteps(waits(log, Promise.resolve(), Promise.resolve()));
+  expect(result).toBeInstanceOf(Promise);
+  expect(log).toEqual([]);
+  expect(await result).toBe("done");
+  expect(log).toEqual(["waited", "waited"]);
+});
+
+test("an error of what the steps wait for is thrown inside them", async () => {
+  function* catches(): Steps<string> {
+    try {
+      yield Promise.reject(new Error("refused"));
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return "not refused";
+  }
+  expect(await runSteps(catches())).toBe("refused");
+  await expect(runSteps(waits([], Promise.reject(new Error("refused"))))).rejects.toThrow("refused");
+});
+
+test("a caller that cannot wait learns when the write is finished, and the write goes on", async () => {
+  const log: string[] = [];
+  const write = (): string => runNow(waits(log, Promise.resolve()), () => "create pods web");
+  expect(write).toThrow(WriteWaits);
+  const error = (() => {
+    try {
+      return write();
+    } catch (thrown) {
+      return thrown;
+    }
+  })();
+  expect((error as WriteWaits).message).toContain("create pods web");
+  expect(await (error as WriteWaits).settled).toBe("done");
+  expect(log).toEqual(["waited", "waited"]);
+});
