@@ -5,21 +5,6 @@ import { perServer, test } from "./support/parity-test.ts";
 
 // One test for each row of "Known differences" in packages/embedded-apiserver/README.md.
 
-test("server-side apply is not supported", async ({ api, core }) => {
-  const answer = await api.request("PATCH", `${core}/configmaps/a?fieldManager=me`, {
-    body: configMapNamed("a"),
-    headers: { "content-type": "application/apply-patch+yaml" },
-  });
-
-  expect(answer.status).toBe(perServer({ embedded: 415, "kube-apiserver": 201 }));
-});
-
-test("there are no managed fields", async ({ api, core }) => {
-  const { metadata } = await api.create(`${core}/configmaps`, configMapNamed("a", { a: "1" }));
-
-  expect("managedFields" in metadata).toBe(perServer({ embedded: false, "kube-apiserver": true }));
-});
-
 test("YAML is neither read nor written", async ({ api, core }) => {
   const posted = await api.request("POST", `${core}/configmaps`, {
     body: "metadata: {name: a}",

@@ -104,6 +104,12 @@ export class Api implements Disposable {
     return this.request("PATCH", path, { body, headers: { "content-type": patchTypes[type] } });
   }
 
+  /** Server-side apply. @param manager - name of the field manager, and further parameters such as `web&force=true` */
+  apply(path: string, manager: string, configuration: unknown): Promise<Answer> {
+    const headers = { "content-type": "application/apply-patch+yaml" };
+    return this.request("PATCH", `${path}?fieldManager=${manager}`, { body: configuration, headers });
+  }
+
   delete(path: string, body?: unknown): Promise<Answer> {
     return this.request("DELETE", path, { body });
   }

@@ -73,15 +73,6 @@ test("duplicate fields cause a warning, an error or nothing, depending on fieldV
   expect((await create("?fieldValidation=Ignore")).headers["warning"]).toBeUndefined();
 });
 
-test("a server-side apply is refused with 415 that says so", async () => {
-  await using server = await startTestServer();
-
-  const { status, body } = await server.request("PATCH", podPath("a"), "{}", "application/apply-patch+yaml");
-
-  expect(status).toBe(415);
-  expect(body.message).toContain("server-side apply is not supported");
-});
-
 test("broken JSON is refused with 400", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));

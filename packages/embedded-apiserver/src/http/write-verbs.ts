@@ -10,10 +10,12 @@ import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/res
 import type { Steps } from "../rest/steps.ts";
 import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
 import { updateObject, type UpdateOptions } from "../rest/update.ts";
-import type { ApiResponse } from "./api-request.ts";
+import type { ApiRequest, ApiResponse } from "./api-request.ts";
+import { applyMediaType, applyVerb, checkPatchOptions } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { duplicatesOf, parseJsonBody } from "./json-body.ts";
-import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
+import { fieldManagerOf } from "./field-manager-name.ts";
+import { checkJsonBody, mediaTypeOf, patchTypeOf } from "./negotiation.ts";
 import { parseListOptions, parseWriteQuery } from "./query-options.ts";
 import { parseSelection } from "./read-verbs.ts";
 import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
@@ -32,9 +34,10 @@ export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, w
 }
 
 /** Options of the request's write. @param optionsKind - such as `CreateOptions` */
-export function writeOptionsOf({ query, warnings, admission, user, target }: ResourceCall, optionsKind: string): WriteOptions {
+export function writeOptionsOf({ request, query, warnings, admission, user, target }: ResourceCall, optionsKind: string): WriteOptions {
   return {
     ...parseWriteQuery(query, optionsKind),
+    fieldManager: fieldManagerOf(query, request.headers["user-agent"]),
     user,
     subresource: target.subresource ?? "",
     admit: (object, old) => admission.write(object, old),
@@ -111,13 +114,19 @@ function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {
 
 /** PATCH of an object, or of its status. */
 export function* patchVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): Steps<ApiResponse> {
+  if (isApply(call.request)) return yield* applyVerb(context, call, { options: writeOptionsOf(call, "PatchOptions"), scope });
   const patch = parsePatch(call);
   const options = writeOptionsOf(call, "PatchOptions");
+  checkPatchOptions(call.query);
   const stored = yield* updateObject(context.rest, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), {
     ...options,
     ...scopeOf(scope),
   });
   return objectResponse(context, call, 200, stored);
+}
+
+function isApply({ headers }: ApiRequest): boolean {
+  return mediaTypeOf(headers["content-type"]) === applyMediaType;
 }
 
 /**

@@ -27,6 +27,8 @@ export interface ApiMetadata {
   annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean }[];
+  /** Entries as in Kubernetes. They are shared and must not be modified. */
+  managedFields?: object[];
 }
 
 /** A validation error, worded as in the API server's 422. */

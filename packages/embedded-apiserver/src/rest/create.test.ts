@@ -28,7 +28,8 @@ test("fields that only the server may set are ignored in a new object", async ()
 
   expect(body.metadata).toMatchObject({ generation: 1, creationTimestamp: "2026-01-01T00:00:00Z" });
   expect(body.metadata.uid).not.toBe("mine");
-  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"]) expect(body.metadata).not.toHaveProperty(field);
+  expect(body.metadata.managedFields).toMatchObject([{ manager: "unknown", operation: "Update" }]);
+  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds"]) expect(body.metadata).not.toHaveProperty(field);
 });
 
 test("generateName gives five random characters", async () => {

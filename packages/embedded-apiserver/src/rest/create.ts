@@ -5,6 +5,7 @@ import type { ApiMetadata, ApiObject, Kind } from "../kinds/kind.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { decodeObject } from "./decode-object.ts";
+import { trackFields } from "./field-tracking.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
 import { admissionSubject, collectionOf, findKind, type RestContext, type WriteOptions } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
@@ -34,6 +35,8 @@ export function* createObject(
   dropSystemFields(metadata);
   setNamespace(kind, metadata, namespace);
   checkNamespace(context, object, kind);
+  if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
+  trackFields(context, kind, { object, old: undefined, options });
   const subject = admissionSubject("CREATE", { kind, namespace, name: metadata.name ?? "" }, options);
   const plugins = context.admission.pluginsFor(subject);
   if (plugins.length > 0) yield* admitThrough(plugins, "mutate", { ...subject, object, old: undefined });

@@ -51,7 +51,17 @@ function decodeFields(
   return object;
 }
 
+/** The managers are kept as they are: `metadata.managedFields` is read by what tracks them. */
 function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProblem: (problem: string) => Error): Decoded {
+  const { metadata } = body;
+  if (!isJsonObject<JsonValue>(metadata) || metadata["managedFields"] === undefined) return tryDecodeFields(kind, body, asProblem);
+  const { managedFields, ...rest } = metadata;
+  const decoded = tryDecodeFields(kind, { ...body, metadata: rest }, asProblem);
+  if (managedFields !== null) (decoded.object["metadata"] as Record<string, unknown>)["managedFields"] = managedFields;
+  return decoded;
+}
+
+function tryDecodeFields(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProblem: (problem: string) => Error): Decoded {
   try {
     return kind.custom === undefined ? decode(kind.schema, body) : kind.custom.decode(body);
   } catch (error) {
@@ -62,9 +72,8 @@ function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProb
 function complete(kind: Kind, decoded: Record<string, unknown>): ApiObject {
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
   const object = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest } as ApiObject & {
-    metadata: { managedFields?: unknown; selfLink?: unknown };
+    metadata: { selfLink?: unknown };
   };
-  delete object.metadata.managedFields;
   delete object.metadata.selfLink;
   kind.applyDefaults?.(object);
   return object;

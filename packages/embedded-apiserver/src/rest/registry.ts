@@ -5,6 +5,7 @@ import type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
 import { cloneJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { KindChange, KindTable } from "../kinds/kind-table.ts";
+import { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
@@ -28,7 +29,8 @@ export class Registry implements Cluster {
   readonly context: RestContext;
 
   constructor(options: RegistryOptions) {
-    this.context = { ...options, kinds: options.kindTable.all, cluster: this, admission: new AdmissionChain() };
+    const kinds = options.kindTable.all;
+    this.context = { ...options, kinds, cluster: this, admission: new AdmissionChain(), managedTypes: new ManagedTypes(kinds) };
   }
 
   kinds(): readonly Kind[] {
@@ -62,7 +64,7 @@ export class Registry implements Cluster {
     subresource?: "status",
   ): Readonly<ApiObject> | undefined {
     const current = this.get(kind, namespace, name);
-    const changed = current === undefined ? undefined : change(cloneJson(current) as ApiObject);
+    const changed = current === undefined ? undefined : change(copyOf(current));
     if (changed === undefined) return current;
     const decoded = decodePatched(kind, changed, {});
     const options = subresource === undefined ? {} : ({ scope: subresource, subresource } as const);
@@ -88,4 +90,10 @@ export class Registry implements Cluster {
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {
     return collectionOf(this.context, kind).subscribe(({ type, current }) => listener({ type, object: current.object }));
   }
+}
+
+/** Copy without managers, which an update does not need to repeat. */
+function copyOf(object: Readonly<ApiObject>): ApiObject {
+  const { managedFields: _managers, ...metadata } = object.metadata;
+  return cloneJson({ ...object, metadata });
 }

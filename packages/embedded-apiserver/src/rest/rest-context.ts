@@ -3,6 +3,7 @@ import type { AdmissionChain, AdmissionOperation, AdmissionSubject } from "../ad
 import type { UserInfo } from "../authentication/user-info.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import type { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
 import { viewInVersion } from "../custom-resources/version-view.ts";
 import type { ObjectCollection, Storage } from "../storage/storage.ts";
@@ -20,6 +21,7 @@ export interface RestContext {
   readonly cluster: Cluster;
   /** Checks and changes of every write. */
   readonly admission: AdmissionChain;
+  readonly managedTypes: ManagedTypes;
 }
 
 /** Handling of unknown fields; source: Kubernetes' query parameter `fieldValidation`. */
@@ -39,6 +41,10 @@ export interface WriteOptions {
   readonly user?: UserInfo;
   /** Such as `status`; default: `""`, the object itself. */
   readonly subresource?: string;
+  /** Name of the field manager; default: `kube-controller-manager`. */
+  readonly fieldManager?: string;
+  /** Whether the object is the result of a server-side apply, which has set `metadata.managedFields`. */
+  readonly isApplied?: boolean;
 }
 
 /** User of the writes of the server's own controllers. */

@@ -3,6 +3,7 @@ import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidCon
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { StoredObject } from "../storage/storage.ts";
+import { trackFields } from "./field-tracking.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
 import { admissionSubject, collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
@@ -77,6 +78,7 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   const request = { ...admissionSubject("UPDATE", address, options), object, old };
   checkName(address, object);
   setNamespace(kind, object.metadata, namespace);
+  if (options.scope !== "all" || options.subresource !== undefined) trackFields(context, kind, { object, old, options });
   if (plugins.length > 0) yield* admitThrough(plugins, "mutate", request);
   checkVersion(kind, object, stored);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
@@ -96,12 +98,26 @@ function store(
   { object, stored, options }: Pick<Update, "object" | "stored" | "options">,
 ): StoredObject {
   const collection = collectionOf(context, kind);
-  if (equalJson(object, stored.object)) return stored;
+  if (equalJson(object, stored.object) || differsOnlyInTimes(object, stored.object)) return stored;
   if (isDeletedByUpdate(object, stored.object)) {
     if (options.dryRun !== true) collection.remove(stored);
     return new StoredObject(object, stored.resourceVersion);
   }
   return options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+}
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/fieldmanager/equality.go. */
+function differsOnlyInTimes(object: ApiObject, old: Readonly<ApiObject>): boolean {
+  const { managedFields, ...metadata } = object.metadata;
+  const { managedFields: before, ...oldMetadata } = old.metadata;
+  if (managedFields === before || managedFields?.length !== before?.length) return false;
+  return (
+    equalJson(withoutTimes(managedFields), withoutTimes(before)) && equalJson({ ...object, metadata }, { ...old, metadata: oldMetadata })
+  );
+}
+
+function withoutTimes(entries: ApiObject["metadata"]["managedFields"]): object[] {
+  return (entries ?? []).map((entry) => ({ ...entry, time: undefined }));
 }
 
 function isVersion(given: string | undefined): boolean {
@@ -192,6 +208,7 @@ function keepScope(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scop
 
 /** Restores metadata that a status update must not change; source: the strategies under pkg/registry of Kubernetes v1.36.3. */
 function keepStatusMetadata(kind: Kind, metadata: ApiObject["metadata"], old: Readonly<ApiObject>["metadata"]): void {
+  if (kind.custom !== undefined) keepAllMetadata(metadata, old);
   if (kind.kind === "Pod" && kind.group === "") {
     if (old.deletionTimestamp === undefined) delete metadata.deletionTimestamp;
     if (old.ownerReferences === undefined) delete metadata.ownerReferences;
@@ -201,6 +218,13 @@ function keepStatusMetadata(kind: Kind, metadata: ApiObject["metadata"], old: Re
     if (old.labels === undefined) delete metadata.labels;
     else metadata.labels = old.labels;
   }
+}
+
+/** Restores all metadata except what the update itself sets. */
+function keepAllMetadata(metadata: ApiObject["metadata"], old: Readonly<ApiObject>["metadata"]): void {
+  const { managedFields, resourceVersion } = metadata;
+  for (const field of Object.keys(metadata)) delete metadata[field as keyof typeof metadata];
+  Object.assign(metadata, old, { resourceVersion }, managedFields === undefined ? {} : { managedFields });
 }
 
 function keepField(object: ApiObject, old: Readonly<ApiObject>, field: string): void {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { JsonValue } from "../../json/json-value.ts";
 import { once } from "./once.ts";
 
 /** A type of the API: the JSON of its values, and how lists are merged. */
@@ -35,10 +36,15 @@ export interface OpenApiSchema {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, OpenApiSchema>>;
   readonly required?: readonly string[];
-  readonly additionalProperties?: OpenApiSchema;
+  readonly additionalProperties?: OpenApiSchema | boolean;
   readonly items?: OpenApiSchema;
   readonly allOf?: readonly OpenApiSchema[];
   readonly $ref?: string;
+  readonly default?: JsonValue;
+  readonly "x-kubernetes-list-type"?: "atomic" | "set" | "map";
+  readonly "x-kubernetes-list-map-keys"?: readonly string[];
+  readonly "x-kubernetes-map-type"?: "atomic" | "granular";
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
   readonly "x-kubernetes-patch-strategy"?: string;
   readonly "x-kubernetes-patch-merge-key"?: string;
   /** Kinds of which this is the type; absent for the types of their fields. */
@@ -148,7 +154,9 @@ function typeOf(openApi: OpenApiSchema): TypeSchema {
   }
   switch (openApi.type) {
     case "object":
-      return openApi.additionalProperties === undefined ? { type: "any" } : { type: "map", values: typeOf(openApi.additionalProperties) };
+      return typeof openApi.additionalProperties === "object"
+        ? { type: "map", values: typeOf(openApi.additionalProperties) }
+        : { type: "any" };
     case "array":
       return { type: "array", items: typeOf(openApi.items ?? {}) };
     case "integer":

@@ -1,0 +1,86 @@
+import { accessDenied } from "../authorization/access-request.ts";
+import { badRequest, invalid, notFound } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kinds/kind.ts";
+import { forbiddenField, required } from "../kinds/validation/field-errors.ts";
+import { applyConfiguration } from "../managed-fields/field-manager.ts";
+import { createObject } from "../rest/create.ts";
+import { decodePatched } from "../rest/decode-object.ts";
+import { fieldWriteOf } from "../rest/field-tracking.ts";
+import { collectionOf, type WriteOptions } from "../rest/rest-context.ts";
+import type { Steps } from "../rest/steps.ts";
+import { updateObject } from "../rest/update.ts";
+import type { ApiResponse } from "./api-request.ts";
+import { booleanOf } from "./query-options.ts";
+import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
+import { parseYaml } from "./yaml-body.ts";
+
+/** Content type of server-side apply. */
+export const applyMediaType = "application/apply-patch+yaml";
+
+/**
+ * Server-side apply of an object or its status; creates an object that does not exist.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/patch.go, `applyPatcher`.
+ *
+ * @param scope - `status` if only the status is applied
+ */
+export function* applyVerb(
+  context: ResourceContext,
+  call: ResourceCall,
+  { options, scope }: { readonly options: WriteOptions; readonly scope: "status" | undefined },
+): Steps<ApiResponse> {
+  checkApplyOptions(call.query);
+  const address = addressOf(call);
+  const { kind, namespace, name } = address;
+  const configuration = parseConfiguration(call);
+  const force = booleanOf(call.query, "force") ?? false;
+  const write = fieldWriteOf(context.rest, kind, options);
+  const applied = { ...options, isApplied: true };
+  if (collectionOf(context.rest, kind).get(namespace, name) === undefined) {
+    if (scope !== undefined) throw notFound(kind, name);
+    const object = applyConfiguration(write, undefined, { configuration, force });
+    checkCreation(context, call, object);
+    return objectResponse(context, call, 201, yield* createObject(context.rest, kind, namespace, object, applied));
+  }
+  const change = (old: Readonly<ApiObject>): ApiObject =>
+    decodePatched(kind, applyConfiguration(write, old, { configuration, force }), options);
+  const update = { ...applied, ...(scope === undefined ? {} : { scope }) };
+  return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, update));
+}
+
+/** Source: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/validation/validation.go, `ValidatePatchOptions`. @throws ApiStatusError 422 */
+function checkApplyOptions(query: URLSearchParams): void {
+  if ((query.get("fieldManager") ?? "") === "") throw invalidOptions(required("fieldManager", "is required for apply patch"));
+}
+
+/** Checks the options of a patch that is not an apply. @throws ApiStatusError 422 */
+export function checkPatchOptions(query: URLSearchParams): void {
+  if (query.has("force")) throw invalidOptions(forbiddenField("force", "may not be specified for non-apply patch"));
+}
+
+function invalidOptions(problem: FieldError): Error {
+  return invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [problem]);
+}
+
+function parseConfiguration({ request }: ResourceCall): JsonObject {
+  const value = parseYaml(request.body);
+  if (isJsonObject<JsonValue>(value)) return value;
+  if (value === null) return {};
+  const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  throw badRequest(
+    `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${given} into Go value of type map[string]interface {}`,
+  );
+}
+
+/** An apply that creates an object needs the right to create it. */
+function checkCreation({ authorizer }: ResourceContext, { kind, target, user }: ResourceCall, object: JsonObject): void {
+  const { namespace = "", name = "" } = target;
+  const access = { verb: "create", group: kind.group, resource: kind.plural, subresource: "", namespace, name, fieldValues: new Map() };
+  const { isAllowed, reason } = authorizer.authorize(user, access);
+  if (!isAllowed) throw accessDenied(user, access, reason);
+  const metadata = isJsonObject<JsonValue>(object["metadata"]) ? object["metadata"] : {};
+  const given = metadata["name"] ?? "";
+  if (given === "") throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (given !== name) throw badRequest(`the name of the object (${String(given)}) does not match the name on the URL (${name})`);
+}

@@ -1,0 +1,233 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
+import { equalJson, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject } from "../kinds/kind.ts";
+import { applyConflict } from "./apply-conflict.ts";
+import { objectProblems, problemText } from "./check-object.ts";
+import { difference, isEmptySet, setOf, union } from "./field-set.ts";
+import { lastAppliedConflicts, withLastApplied } from "./last-applied.ts";
+import { ItemError } from "./list-items.ts";
+import { capped, entriesOf, managerId, managersIn, type TimedFields, type TimedManagers, type Writer } from "./manager-entries.ts";
+import type { MergeType } from "./merge-type.ts";
+import { fieldElement } from "./path-element.ts";
+import { SharedSets } from "./shared-sets.ts";
+import { applyChange, ApplyConflicts, managersAfterUpdate, type Managers, type VersionedType } from "./updater.ts";
+
+/**
+ * Who owns which field of the objects of a kind, by one of its resources: the object itself or a subresource.
+ *
+ * Source of this file: k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal, all managers of `NewDefaultFieldManager`.
+ */
+export interface ManagedType extends VersionedType {
+  readonly kind: string;
+  /** Version of the request, such as `apps/v1`. */
+  readonly apiVersion: string;
+  /** `""` for the object itself. */
+  readonly subresource: string;
+  /** Object before it exists, in the version of the request. */
+  readonly empty: () => JsonObject;
+}
+
+/** A write. */
+export interface FieldWrite {
+  readonly type: ManagedType;
+  /** Name of the field manager. */
+  readonly manager: string;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** Key of the write in progress among the managers. */
+const current = "current-operation";
+const shared = new SharedSets();
+
+/** Fields that nobody owns. Source: stripmeta.go. */
+const strippedFields = setOf(
+  ...["apiVersion", "kind", "metadata"].map((name) => [fieldElement(name)]),
+  ...["name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion"].map(
+    (name) => [fieldElement("metadata"), fieldElement(name)],
+  ),
+);
+
+/**
+ * Sets `metadata.managedFields` of an object that is about to be stored: what has changed belongs to the writer. Modifies `object`.
+ *
+ * @param live - the stored object; `undefined` for a new one
+ */
+export function trackWrite(write: FieldWrite, live: Readonly<ApiObject> | undefined, object: ApiObject): void {
+  const metadata = object.metadata as { managedFields?: unknown };
+  const managers = managersBefore(write, live, metadata.managedFields);
+  delete metadata.managedFields;
+  // Nobody tracks an object that was once stored without managers.
+  if (live !== undefined && managers.size === 0) return;
+  const entries = entriesAfterWrite(write, live, object, managers);
+  if (entries !== undefined) metadata.managedFields = entries;
+}
+
+function entriesAfterWrite(
+  write: FieldWrite,
+  live: Readonly<ApiObject> | undefined,
+  object: ApiObject,
+  managers: TimedManagers,
+): readonly object[] | undefined {
+  try {
+    const after = afterUpdate(write, live ?? write.type.empty(), object, managers);
+    const before = (live?.metadata as { managedFields?: readonly object[] } | undefined)?.managedFields;
+    return isSame(managers, after) && before !== undefined ? before : entriesOf(after);
+  } catch (error) {
+    // As on the real server, a write does not fail because its fields cannot be tracked.
+    if (error instanceof ItemError) return undefined;
+    throw error;
+  }
+}
+
+/** A client may change managers directly, and resets them with an empty list. One that does not know them does not lose them. */
+function managersBefore({ type }: FieldWrite, live: Readonly<ApiObject> | undefined, given: unknown): TimedManagers {
+  const before = (live?.metadata as { managedFields?: unknown } | undefined)?.managedFields;
+  if (given === before || type.subresource !== "") return managersIn(before) ?? none;
+  if (isReset(given)) return none;
+  const managers = managersIn(given);
+  return managers === undefined || managers.size === 0 ? (managersIn(before) ?? none) : managers;
+}
+
+const none: TimedManagers = new Map();
+
+function isReset(given: unknown): boolean {
+  return Array.isArray(given) && (given.length === 0 || (given.length === 1 && equalJson(given[0], {})));
+}
+
+function afterUpdate(write: FieldWrite, live: JsonValue, object: JsonValue, managers: TimedManagers): TimedManagers {
+  const { type, manager, nowMs } = write;
+  const change = { versions: type, apiVersion: type.apiVersion, managers, manager: current };
+  const after = timed(managersAfterUpdate(change, live, object), managers);
+  const own = after.get(current);
+  after.delete(current);
+  const changed = own === undefined ? undefined : difference(own.fields, strippedFields);
+  if (own === undefined || changed === undefined || isEmptySet(changed)) return capped(after);
+  const id = managerId(writerOf(write, "Update", manager));
+  const fields = shared.share(union(after.get(id)?.fields ?? {}, changed));
+  return capped(after.set(id, { ...own, fields, time: rfc3339(nowMs) }));
+}
+
+function writerOf({ type }: FieldWrite, operation: Writer["operation"], manager: string): Writer {
+  return { manager, operation, apiVersion: type.apiVersion, subresource: type.subresource };
+}
+
+/** Adds the times of before. */
+function timed(managers: Managers, before: TimedManagers): Map<string, TimedFields> {
+  return new Map(
+    [...managers].map(([id, fields]) => [id, "time" in fields ? (fields as TimedFields) : { ...fields, time: before.get(id)?.time }]),
+  );
+}
+
+function isSame(before: TimedManagers, after: TimedManagers): boolean {
+  return before.size === after.size && [...before].every(([id, fields]) => after.get(id) === fields);
+}
+
+/**
+ * Applies a configuration to an object.
+ *
+ * @param live - the stored object; `undefined` to create one
+ * @param configuration - body of the request
+ * @returns the merged object, before decoding and defaults, with `metadata.managedFields`
+ * @throws ApiStatusError 400 if it is not a configuration of the kind, 409 if it changes fields of other managers without `force`, 500 if it
+ *   does not match the schema
+ */
+export function applyConfiguration(
+  write: FieldWrite,
+  live: Readonly<ApiObject> | undefined,
+  { configuration, force }: { readonly configuration: JsonObject; readonly force: boolean },
+): JsonObject {
+  const { type, manager } = write;
+  checkConfiguration(type, configuration);
+  const base: JsonObject = live === undefined ? type.empty() : withoutManagers(live);
+  const before = managersOfLive(write, live, base);
+  const applied = applyWith(write, { base, configuration, before, force });
+  const object = applied.object ?? base;
+  const result = manager === "kubectl" ? withLastApplied(object, configuration) : object;
+  const metadata = result["metadata"] as JsonObject;
+  const entries = entriesOf(applied.managers);
+  if (entries === undefined) return { ...result, metadata };
+  // Entries are JSON, although their type does not say so.
+  return { ...result, metadata: { ...metadata, managedFields: entries as unknown as JsonValue } };
+}
+
+function checkConfiguration(type: ManagedType, configuration: JsonObject): void {
+  const { apiVersion, kind, metadata } = configuration;
+  if (apiVersion !== type.apiVersion || kind !== type.kind)
+    throw badRequest(`invalid object type: ${goKind(String(apiVersion ?? ""), String(kind ?? ""))}`);
+  if (typeof metadata === "object" && metadata !== null && "managedFields" in metadata)
+    throw badRequest("metadata.managedFields must be nil");
+}
+
+function withoutManagers({ metadata, ...rest }: Readonly<ApiObject>): JsonObject {
+  const { managedFields: _managers, ...fields } = metadata as JsonObject & ApiObject["metadata"];
+  return { ...rest, metadata: fields };
+}
+
+/** What an object without managers contains belongs to `before-first-apply`. Source: skipnonapplied.go. */
+function managersOfLive(write: FieldWrite, live: Readonly<ApiObject> | undefined, base: JsonObject): TimedManagers {
+  if (live === undefined) return none;
+  const managers = managersIn((live.metadata as { managedFields?: unknown }).managedFields) ?? none;
+  if (managers.size > 0) return managers;
+  return afterUpdate({ ...write, manager: "before-first-apply" }, write.type.empty(), base, none);
+}
+
+/** An apply in progress. */
+interface Apply {
+  readonly base: JsonObject;
+  readonly configuration: JsonObject;
+  readonly before: TimedManagers;
+  readonly force: boolean;
+}
+
+function applyWith(write: FieldWrite, apply: Apply): { object: JsonObject | undefined; managers: TimedManagers } {
+  const { type, manager } = write;
+  checkSchema(type, apply);
+  const id = managerId(writerOf(write, "Apply", manager));
+  const change = { versions: type, apiVersion: type.apiVersion, managers: apply.before, manager: id };
+  try {
+    const { object, managers } = applyChange(change, apply.base, apply.configuration, apply.force);
+    const after = timed(managers, apply.before);
+    const own = after.get(id);
+    if (own !== undefined) {
+      const fields = difference(own.fields, strippedFields);
+      const time = object === undefined ? apply.before.get(id)?.time : rfc3339(write.nowMs);
+      if (isEmptySet(fields)) after.delete(id);
+      else after.set(id, { ...own, fields: shared.share(fields), time });
+    }
+    return { object: object as JsonObject | undefined, managers: after };
+  } catch (error) {
+    if (!(error instanceof ApplyConflicts)) throw error;
+    // Who used client-side apply does not conflict with it.
+    const conflicts = manager === "kubectl" ? lastAppliedConflicts(type, apply.base, error.conflicts) : error.conflicts;
+    if (conflicts.length > 0) throw applyConflict(conflicts);
+    return applyWith(write, { ...apply, force: true });
+  }
+}
+
+function checkSchema(type: ManagedType, { base, configuration }: Apply): void {
+  const mergeType = type.typeIn(type.apiVersion);
+  if (mergeType === undefined) return;
+  checkObject(mergeType, configuration, { what: "patch", allowDuplicates: false, of: type });
+  checkObject(mergeType, base, { what: "live", allowDuplicates: true, of: type });
+}
+
+function checkObject(
+  mergeType: MergeType,
+  object: JsonObject,
+  { what, allowDuplicates, of }: { what: string; allowDuplicates: boolean; of: ManagedType },
+): void {
+  const problems = objectProblems(mergeType, object, allowDuplicates);
+  if (problems.length === 0) return;
+  const { name = "", namespace = "" } = (object["metadata"] ?? {}) as { name?: string; namespace?: string };
+  throw new ApiStatusError({
+    code: 500,
+    message: `failed to create typed ${what} object (${namespace}/${name}; ${goKind(of.apiVersion, of.kind)}): ${problemText(problems)}`,
+  });
+}
+
+/** Go's print of a kind, such as `apps/v1, Kind=Deployment` or `/v1, Kind=Pod`. */
+function goKind(apiVersion: string, kind: string): string {
+  return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+}

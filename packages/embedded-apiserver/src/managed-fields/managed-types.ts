@@ -1,0 +1,67 @@
+import { once } from "../kinds/schema/once.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import type { Kind } from "../kinds/kind.ts";
+import { decode } from "../kinds/schema/decode.ts";
+import { type MergeType, mergeTypeOf, mergeTypeOfSchema } from "./merge-type.ts";
+import type { ManagedType } from "./field-manager.ts";
+import { resetFieldsOf } from "./reset-fields.ts";
+
+/** How the fields of each kind of a server are managed. */
+export class ManagedTypes {
+  readonly #kinds: readonly Kind[];
+  readonly #mergeTypes = new WeakMap<Kind, MergeType>();
+  readonly #types = new WeakMap<Kind, Map<string, ManagedType>>();
+
+  /** @param kinds - served kinds, which come and go */
+  constructor(kinds: readonly Kind[]) {
+    this.#kinds = kinds;
+  }
+
+  /** @param subresource - `""` for the object itself */
+  of(kind: Kind, subresource: string): ManagedType {
+    let bySubresource = this.#types.get(kind);
+    if (bySubresource === undefined) this.#types.set(kind, (bySubresource = new Map()));
+    let type = bySubresource.get(subresource);
+    if (type === undefined) bySubresource.set(subresource, (type = this.#make(kind, subresource)));
+    return type;
+  }
+
+  #make(kind: Kind, subresource: string): ManagedType {
+    const apiVersion = apiVersionOf(kind);
+    const reset = resetFieldsOf(kind, subresource);
+    return {
+      kind: kind.kind,
+      apiVersion,
+      subresource,
+      typeIn: (version) => this.#mergeTypeIn(kind, version),
+      convert: (object, version) => (typeof object === "object" && object !== null ? { ...object, apiVersion: version } : object),
+      resetFields: () => reset,
+      empty: once(() => emptyObject(kind, apiVersion)),
+    };
+  }
+
+  #mergeTypeIn(kind: Kind, version: string): MergeType | undefined {
+    const served =
+      apiVersionOf(kind) === version ? kind : this.#kinds.find((other) => other.plural === kind.plural && apiVersionOf(other) === version);
+    return served === undefined ? undefined : this.#mergeType(served);
+  }
+
+  #mergeType(kind: Kind): MergeType {
+    let type = this.#mergeTypes.get(kind);
+    if (type === undefined) {
+      type = kind.custom === undefined ? mergeTypeOf(kind.schema) : mergeTypeOfSchema(kind.custom.openApi);
+      this.#mergeTypes.set(kind, type);
+    }
+    return type;
+  }
+}
+
+function apiVersionOf({ group, version }: Pick<Kind, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** What a client creates: the fields that are always written, with their zero values. */
+function emptyObject({ kind, custom, schema }: Kind, apiVersion: string): JsonObject {
+  const fields = custom === undefined ? (decode(schema, {}).object as Record<string, JsonValue>) : {};
+  return { ...fields, apiVersion, kind };
+}

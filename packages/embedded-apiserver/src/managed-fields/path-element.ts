@@ -1,0 +1,108 @@
+import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+
+/**
+ * One step of a path to a field, in the form of `fieldsV1`: `f:NAME` is a field or the key of a map, `k:{"name":"web"}` an item of a list by
+ * its keys, `v:"red"` an item of a set by its value, `i:0` an item by its index.
+ *
+ * Source: sigs.k8s.io/structured-merge-diff/v6 v6.3.3 fieldpath/serialize-pe.go.
+ */
+export type PathElement = string;
+
+/** Element of a field. */
+export function fieldElement(name: string): PathElement {
+  return `f:${name}`;
+}
+
+/** Name of the field of an element; `undefined` if it is an item of a list. */
+export function fieldNameOf(element: PathElement): string | undefined {
+  return element.startsWith("f:") ? element.slice(2) : undefined;
+}
+
+/** Element of a list item with keys. @param keys - in any order; must not be empty */
+export function keyElement(keys: Readonly<Record<string, JsonValue>>): PathElement {
+  const names = Object.keys(keys).toSorted();
+  return `k:{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(keys[name])}`).join(",")}}`;
+}
+
+/** Element of an item of a set. */
+export function valueElement(value: JsonValue): PathElement {
+  return `v:${JSON.stringify(value)}`;
+}
+
+/** Element of an item of another list. */
+export function indexElement(index: number): PathElement {
+  return `i:${index}`;
+}
+
+/** Whether the text is an element that this version knows. Others are dropped, as by the real server. */
+export function isPathElement(text: string): boolean {
+  if (text.startsWith("f:")) return true;
+  if (/^i:-?\d+$/.test(text)) return true;
+  return (text.startsWith("k:") && isJsonObject(parsed(text))) || (text.startsWith("v:") && parsed(text) !== undefined);
+}
+
+function parsed(element: PathElement): JsonValue | undefined {
+  try {
+    return JSON.parse(element.slice(2)) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+const ranks = "fkvi";
+
+/** Order of elements in `fieldsV1`; source: fieldpath/element.go, `Compare`. */
+export function compareElements(a: PathElement, b: PathElement): number {
+  if (a === b) return 0;
+  const [kindA, kindB] = [a.charAt(0), b.charAt(0)];
+  if (kindA !== kindB) return ranks.indexOf(kindA) - ranks.indexOf(kindB);
+  if (kindA === "f") return byText(a, b);
+  if (kindA === "i") return Number(a.slice(2)) - Number(b.slice(2));
+  const [left, right] = [parsed(a), parsed(b)];
+  return isJsonObject<JsonValue>(left) && isJsonObject<JsonValue>(right) ? compareKeys(left, right) : compareValues(left, right);
+}
+
+function compareKeys(a: Readonly<Record<string, JsonValue>>, b: Readonly<Record<string, JsonValue>>): number {
+  const [left, right] = [Object.entries(a), Object.entries(b)];
+  for (const [index, [name, value]] of left.entries()) {
+    const other = right[index];
+    if (other === undefined) return 1;
+    const order = byText(name, other[0]) || compareValues(value, other[1]);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+const typeRanks = ["number", "string", "boolean"];
+
+function compareValues(a: JsonValue | undefined, b: JsonValue | undefined): number {
+  if (typeof a !== typeof b) return typeRanks.indexOf(typeof a) - typeRanks.indexOf(typeof b);
+  if (typeof a === "number" || typeof a === "boolean") return Number(a) - Number(b);
+  return byText(String(a), String(b));
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A path for people, such as `.spec.containers[name="web"].image`. */
+export function pathText(path: readonly PathElement[]): string {
+  return path.map(elementText).join("");
+}
+
+/** An element for people, such as `.spec` or `[name="web"]`. */
+export function elementText(element: PathElement): string {
+  const rest = element.slice(2);
+  switch (element.charAt(0)) {
+    case "f":
+      return `.${rest}`;
+    case "k":
+      return `[${Object.entries((parsed(element) ?? {}) as Record<string, JsonValue>)
+        .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+        .join(",")}]`;
+    case "v":
+      return `[=${rest}]`;
+    default:
+      return `[${rest}]`;
+  }
+}
