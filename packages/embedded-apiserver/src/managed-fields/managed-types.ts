@@ -1,5 +1,5 @@
 import { once } from "../kinds/schema/once.ts";
-import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { decode } from "../kinds/schema/decode.ts";
 import { type MergeType, mergeTypeOf, mergeTypeOfSchema } from "./merge-type.ts";
@@ -34,7 +34,7 @@ export class ManagedTypes {
       apiVersion,
       subresource,
       typeIn: (version) => this.#mergeTypeIn(kind, version),
-      convert: (object, version) => (typeof object === "object" && object !== null ? { ...object, apiVersion: version } : object),
+      convert: (object, version) => (isJsonObject<JsonValue>(object) ? { ...object, apiVersion: version } : object),
       resetFields: () => reset,
       empty: once(() => emptyObject(kind, apiVersion)),
     };
