@@ -1,144 +1,165 @@
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { eventKind } from "../../kinds/event/event.ts";
+import type { ClusterEvent } from "../../rest/cluster.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
-import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
-import { type OwnerReference, withoutOwners } from "../shared/ownership.ts";
-import { createWorkQueue, type WorkQueue } from "../shared/work-queue.ts";
+import type { OwnerReference } from "../shared/ownership.ts";
+import { followResources, resourceOf } from "../shared/resource-kinds.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
+import { DependencyGraph } from "./dependency-graph.ts";
+import { foregroundFinalizer, isOrphaning, isWaiting, orphanFinalizer, planCollection } from "./owner-classes.ts";
+import { OwnerLookup } from "./owner-lookup.ts";
+import { dropFinalizer, releaseOwners, unblockOwners } from "./owner-writes.ts";
 
-const orphanFinalizer = "orphan";
-const foregroundFinalizer = "foregroundDeletion";
+const component = "garbage-collector-controller";
 
 /**
  * Deletes objects whose owners are all gone, and carries out the propagation policies of deletions: `orphan` keeps the dependents,
  * `foregroundDeletion` deletes them before the owner.
  *
- * Source: Kubernetes v1.36.3 pkg/controller/garbagecollector. Owners of kinds that the server does not serve are assumed to exist.
+ * Source: Kubernetes v1.36.3 pkg/controller/garbagecollector. As there, an object with an owner of a kind that the server does not serve is
+ * left alone until the kind is served, and a cluster-scoped object with a namespaced owner for good. Unlike there, owners are looked up at
+ * once, so that the graph has no virtual nodes.
  */
 export function startGarbageCollector(context: ControllerContext): Disposable {
   const { cluster } = context;
   const resources = new Disposables();
-  const dependents: { readonly kind: Kind; readonly index: ObjectIndex }[] = [];
-  const loops = new Map<Kind, WorkQueue>();
-  const ends = new Map<Kind, Disposables>();
-  resources.defer(() => ends.forEach((end) => end.dispose()));
-  resources.use(cluster.watchKinds(({ type, kind }) => (type === "ADDED" ? follow(kind) : leave(kind))));
-  for (const kind of cluster.kinds()) follow(kind);
+  const graph = new DependencyGraph();
+  const owners = resources.use(new OwnerLookup(cluster));
+  /** Followed version of each resource. */
+  const followed = new Map<string, Kind>();
+  /** Keys of owners that wait until their dependents are deleted or no longer name them, by UID. */
+  const waiting = new Map<string, string>();
+  /** Objects that name an owner of a kind that is not served. */
+  const unresolved = new Set<string>();
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(
+    cluster.watchKinds(({ type }) => {
+      if (type === "REMOVED") return;
+      for (const key of unresolved) queue.add(key);
+      unresolved.clear();
+    }),
+  );
+  resources.use(followResources(cluster, follow));
   return resources;
 
-  function follow(kind: Kind): void {
-    // Events have no owners and no dependents. One version of each kind is enough.
-    if (kind === eventKind || (kind.storageVersion ?? kind.version) !== kind.version) return;
+  function follow(kind: Kind): Disposable {
     const end = new Disposables();
-    ends.set(kind, end);
-    const index = end.use(new ObjectIndex(cluster, kind, (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)));
-    dependents.push({ kind, index });
-    loops.set(kind, end.use(createWorkQueue({ ...context, process: (key) => sync(kind, key) })));
-    end.use(cluster.watch(kind, ({ type, object }) => (type === "DELETED" ? ownerGone(object) : look(kind, object))));
-    for (const object of cluster.list(kind)) look(kind, object);
+    const resource = resourceOf(kind);
+    // Events have no owners and no dependents.
+    if (resource === resourceOf(eventKind)) return end;
+    followed.set(resource, kind);
+    end.defer(() => followed.delete(resource));
+    const keyIn = (object: Readonly<ApiObject>): string => `${resource}/${keyOf(object)}`;
+    end.use(cluster.watch(kind, (event) => observe(kind, keyIn(event.object), event)));
+    for (const object of cluster.list(kind)) observe(kind, keyIn(object), { type: "ADDED", object });
+    return end;
   }
 
-  function leave(kind: Kind): void {
-    ends.get(kind)?.dispose();
-    ends.delete(kind);
-    loops.delete(kind);
-    const at = dependents.findIndex((one) => one.kind === kind);
-    if (at >= 0) dependents.splice(at, 1);
+  /** Source: graph_builder.go, `processGraphChanges`. */
+  function observe(kind: Kind, key: string, { type, object }: ClusterEvent): void {
+    const { uid, deletionTimestamp } = object.metadata;
+    if (type === "DELETED") {
+      waiting.delete(uid);
+      const dependents = graph.dependentsOf(uid);
+      if (dependents.size > 0) owners.addGone(kind, object);
+      for (const dependent of dependents) queue.add(dependent.key);
+      lookAgain(graph.remove(uid));
+      return;
+    }
+    const change = graph.put(key, object);
+    if (change?.isNew) queue.add(key);
+    if (change !== undefined) lookAgain(change.released);
+    if (deletionTimestamp !== undefined) observeDeletion(key, object);
   }
 
-  function look(kind: Kind, object: Readonly<ApiObject>): void {
-    if (object.metadata.ownerReferences !== undefined || object.metadata.deletionTimestamp !== undefined)
-      loops.get(kind)?.add(keyOf(object));
+  function observeDeletion(key: string, object: Readonly<ApiObject>): void {
+    const { uid } = object.metadata;
+    if (!isWaiting(object) && !isOrphaning(object)) {
+      waiting.delete(uid);
+      return;
+    }
+    if (waiting.has(uid)) return;
+    waiting.set(uid, key);
+    for (const dependent of graph.dependentsOf(uid)) queue.add(dependent.key);
+    queue.add(key);
   }
 
-  function ownerGone(owner: Readonly<ApiObject>): void {
-    for (const { kind, index } of dependents) for (const object of index.get(owner.metadata.uid)) loops.get(kind)?.add(keyOf(object));
-    // An owner in foreground deletion may have been waiting for this dependent.
-    for (const { apiVersion, kind: ownerKind, name } of owner.metadata.ownerReferences ?? []) {
-      const kind = findKind(cluster.kinds(), apiVersion, ownerKind);
-      if (kind !== undefined)
-        loops.get(kind)?.add(keyOf({ metadata: { ...owner.metadata, ...(kind.namespaced ? {} : { namespace: "" }), name } }));
+  /** Looks again at owners that waited for a dependent. */
+  function lookAgain(released: readonly OwnerReference[]): void {
+    for (const { uid } of released) {
+      const key = waiting.get(uid);
+      if (key !== undefined) queue.add(key);
+      if (graph.dependentsOf(uid).size === 0) owners.forgetGone(uid);
     }
   }
 
-  function sync(kind: Kind, key: string): void {
-    const { namespace, name } = parseKey(key);
-    const object = cluster.get(kind, namespace, name);
-    if (object === undefined) return;
-    const { deletionTimestamp, finalizers = [] } = object.metadata;
-    if (deletionTimestamp !== undefined && finalizers.includes(orphanFinalizer)) orphan(kind, object);
-    else if (deletionTimestamp !== undefined && finalizers.includes(foregroundFinalizer)) deleteForeground(kind, object);
-    else if (deletionTimestamp === undefined) collect(kind, object);
+  function read(key: string): { readonly kind: Kind; readonly object: Readonly<ApiObject> } | undefined {
+    const slash = key.indexOf("/");
+    const kind = followed.get(key.slice(0, slash));
+    const { namespace, name } = parseKey(key.slice(slash + 1));
+    const object = kind === undefined ? undefined : cluster.get(kind, namespace, name);
+    return kind === undefined || object === undefined ? undefined : { kind, object };
   }
 
-  /** Deletes an object that has had owners and none of them exists; otherwise removes the references to missing owners. */
-  function collect(kind: Kind, object: Readonly<ApiObject>): void {
-    const { namespace, name, uid, ownerReferences = [] } = object.metadata;
-    if (ownerReferences.length === 0) return;
-    const isGone = (owner: OwnerReference): boolean => !exists(owner, namespace);
-    const gone = ownerReferences.filter(isGone);
-    if (gone.length === 0) return;
-    if (gone.length === ownerReferences.length) cluster.delete(kind, namespace, name, { uid, propagationPolicy: policyFor(object) });
-    else cluster.update(kind, namespace, name, (changed) => withoutOwners(changed, isGone));
+  /** Source: garbagecollector.go, `orphanDependents`: each dependent gives up its reference in a turn of its own. */
+  function sync(key: string): void {
+    const found = read(key);
+    if (found === undefined) return;
+    const { kind, object } = found;
+    const { uid, ownerReferences = [], deletionTimestamp } = object.metadata;
+    const orphanedBy = ownerReferences.filter(isOrphaningOwner);
+    if (orphanedBy.length > 0) {
+      releaseOwners(cluster, kind, object, orphanedBy);
+      queue.add(key);
+    } else if (isOrphaning(object)) {
+      if (graph.dependentsOf(uid).size === 0) dropFinalizer(cluster, kind, object, orphanFinalizer);
+    } else if (isWaiting(object)) finishForeground(kind, object);
+    else if (deletionTimestamp === undefined && ownerReferences.length > 0) collect(kind, key, object);
   }
 
-  function exists({ apiVersion, kind: ownerKind, name, uid }: OwnerReference, namespace: string | undefined): boolean {
-    const kind = findKind(cluster.kinds(), apiVersion, ownerKind);
-    return kind === undefined || cluster.get(kind, kind.namespaced ? namespace : undefined, name)?.metadata.uid === uid;
+  /** By UID alone: other fields of the reference may be wrong. */
+  function isOrphaningOwner({ uid }: OwnerReference): boolean {
+    const key = waiting.get(uid);
+    const owner = key === undefined ? undefined : read(key)?.object;
+    return owner?.metadata.uid === uid && isOrphaning(owner);
   }
 
-  function orphan(kind: Kind, owner: Readonly<ApiObject>): void {
+  /** Source: garbagecollector.go, `processDeletingDependentsItem`. */
+  function finishForeground(kind: Kind, owner: Readonly<ApiObject>): void {
     const { uid } = owner.metadata;
-    for (const dependent of dependents) {
-      for (const { metadata } of dependent.index.get(uid))
-        cluster.update(dependent.kind, metadata.namespace, metadata.name, (object) => withoutOwners(object, (other) => other.uid === uid));
-    }
-    dropFinalizer(kind, owner, orphanFinalizer);
+    const blocks = (reference: OwnerReference): boolean => reference.uid === uid && (reference.blockOwnerDeletion ?? false);
+    for (const dependent of graph.dependentsOf(uid)) if (dependent.owners.some(blocks)) return;
+    dropFinalizer(cluster, kind, owner, foregroundFinalizer);
   }
 
-  /** Deletes the owner once no blocking dependent is left. */
-  function deleteForeground(kind: Kind, owner: Readonly<ApiObject>): void {
-    const { uid } = owner.metadata;
-    let isBlocked = false;
-    for (const dependent of dependents) {
-      for (const object of dependent.index.get(uid)) {
-        const { metadata } = object;
-        const propagationPolicy = hasDependents(metadata.uid) ? "Foreground" : policyFor(object);
-        if (metadata.deletionTimestamp === undefined)
-          cluster.delete(dependent.kind, metadata.namespace, metadata.name, { uid: metadata.uid, propagationPolicy });
-        const left = cluster.get(dependent.kind, metadata.namespace, metadata.name);
-        if (left?.metadata.ownerReferences?.some((reference) => reference.uid === uid && reference.blockOwnerDeletion)) isBlocked = true;
-      }
-    }
-    if (!isBlocked) dropFinalizer(kind, owner, foregroundFinalizer);
-  }
-
-  function hasDependents(uid: string): boolean {
-    return dependents.some(({ index }) => index.get(uid).length > 0);
-  }
-
-  function dropFinalizer(kind: Kind, { metadata }: Readonly<ApiObject>, finalizer: string): void {
-    cluster.update(kind, metadata.namespace, metadata.name, (object) => {
-      const finalizers = (object.metadata.finalizers ?? []).filter((other) => other !== finalizer);
-      if (finalizers.length > 0) object.metadata.finalizers = finalizers;
-      else delete object.metadata.finalizers;
-      return object;
+  function collect(kind: Kind, key: string, object: Readonly<ApiObject>): void {
+    const { uid, namespace, name } = object.metadata;
+    const classes = owners.classify(object);
+    if (classes === "unknown kind") unresolved.add(key);
+    if (typeof classes === "string") return;
+    for (const reference of classes.dangling) if (owners.isElsewhere(reference, namespace)) reportNamespace(context, object, reference);
+    const plan = planCollection(object, classes, () => {
+      const dependents = [...graph.dependentsOf(uid)];
+      const isWaitingToo = (found: ReturnType<typeof read>): boolean => found !== undefined && isWaiting(found.object);
+      return { hasDependents: dependents.length > 0, hasWaitingDependent: dependents.some(({ key: of }) => isWaitingToo(read(of))) };
     });
+    if (plan.type === "keep") return;
+    if (plan.type === "release") return releaseOwners(cluster, kind, object, plan.owners);
+    if (plan.unblockOwners) unblockOwners(cluster, kind, object);
+    cluster.delete(kind, namespace, name, { uid, propagationPolicy: plan.propagationPolicy });
   }
 }
 
-/** Keeps the propagation policy that a user requested through a finalizer. */
-function policyFor({ metadata: { finalizers = [] } }: Readonly<ApiObject>): "Orphan" | "Foreground" | "Background" {
-  if (finalizers.includes(orphanFinalizer)) return "Orphan";
-  return finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";
-}
-
-/** Kind of an owner reference, in its storage version. */
-function findKind(kinds: readonly Kind[], apiVersion: string, kindName: string): Kind | undefined {
-  const named = kinds.find(
-    ({ group, version, kind }) => kind === kindName && apiVersion === (group === "" ? version : `${group}/${version}`),
-  );
-  if (named?.storageVersion === undefined) return named;
-  return kinds.find(({ group, plural, version }) => group === named.group && plural === named.plural && version === named.storageVersion);
+/** Source: graph_builder.go, `reportInvalidNamespaceOwnerRef`. */
+function reportNamespace(
+  { events }: ControllerContext,
+  object: Readonly<ApiObject>,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): void {
+  const { namespace = "" } = object.metadata;
+  const identity = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+  const message = `ownerRef ${identity} does not exist in namespace ${JSON.stringify(namespace)}`;
+  events.record(component, object, { type: "Warning", reason: "OwnerRefInvalidNamespace", message });
 }
