@@ -138,6 +138,32 @@ test("a namespace waits for finalizers of its contents, and its conditions show 
   await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 110_000 });
 });
 
+test("other objects are deleted after the pods, and the conditions do not name the pods", async ({ api, core, namespace }) => {
+  const path = `/api/v1/namespaces/${namespace}`;
+  await api.create(`${core}/pods`, podNamed("held", {}, { finalizers: ["example.com/a"] }));
+  await api.create(`${core}/configmaps`, configMapNamed("settings"));
+  await api.delete(path);
+  const conditions = await eventually(
+    async () => {
+      const { status } = (await api.get(path)).body;
+      expect(status.conditions).toHaveLength(5);
+      return status.conditions as readonly { type: string; status: string; message: string }[];
+    },
+    { timeoutMs: 50_000 },
+  );
+
+  expect(conditions.map(({ type, status, message }) => `${type} ${status}: ${message}`)).toEqual([
+    "NamespaceDeletionDiscoveryFailure False: All resources successfully discovered",
+    "NamespaceDeletionGroupVersionParsingFailure False: All legacy kube types successfully parsed",
+    "NamespaceDeletionContentFailure False: All content successfully deleted, may be waiting on finalization",
+    "NamespaceContentRemaining False: All content successfully removed",
+    "NamespaceFinalizersRemaining False: All content-preserving finalizers finished",
+  ]);
+  expect((await api.get(`${core}/configmaps/settings`)).body.metadata.deletionTimestamp).toBeUndefined();
+  await api.patch("merge", `${core}/pods/held`, { metadata: { finalizers: null } });
+  await eventually(async () => expect((await api.get(path)).status).toBe(404), { timeoutMs: 110_000 });
+});
+
 test("the service account and the authority's config map are created again when they are deleted", async ({ api, core }) => {
   const { metadata } = (await api.get(`${core}/serviceaccounts/default`)).body;
   await api.delete(`${core}/serviceaccounts/default`);

@@ -189,7 +189,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
   following.use(maintainNamespaceDefaults(registry, caPem));
   if (options.controllers !== false) {
-    following.use(runNamespaceDeletion(registry.context, registry));
+    following.use(runNamespaceDeletion({ context: registry.context, cluster: registry, onError: options.onControllerError }));
     following.use(
       startControllers(registry, {
         clock,

@@ -4,6 +4,7 @@ import type { Cluster } from "../rest/cluster.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { CustomResourceCleanUp } from "./clean-up.ts";
 import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
 import { customResourceDefinitionKind } from "./crd-kind.ts";
 import { customKind } from "./custom-kind.ts";
@@ -11,7 +12,7 @@ import { customKind } from "./custom-kind.ts";
 /** Options of {@link serveCustomResources}. */
 export interface CustomResourcesOptions {
   readonly cluster: Cluster;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly kinds: KindTable;
 }
 
@@ -25,6 +26,7 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesO
   const resources = new Disposables();
   /** Served kinds by definition, with the spec they were created from. */
   const served = new Map<string, { readonly spec: CrdSpec; readonly kinds: readonly Kind[] }>();
+  const cleanUp = resources.use(new CustomResourceCleanUp({ cluster, clock }));
   resources.use(
     cluster.watch(customResourceDefinitionKind, ({ type, object }) => {
       if (type === "DELETED") return withdraw(object.metadata.name);
@@ -38,7 +40,11 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesO
     if (definition === undefined) return;
     serve(definition);
     if (definition.metadata.deletionTimestamp === undefined) establish(definition);
-    else if (definition.metadata.finalizers?.includes(cleanupFinalizer)) cleanUp(definition);
+    else if (definition.metadata.finalizers?.includes(cleanupFinalizer))
+      cleanUp.start(
+        definition,
+        served.get(name)?.kinds.find((kind) => kind.storageVersion === kind.version),
+      );
   }
 
   function establish(definition: Readonly<ApiObject>): void {
@@ -117,36 +123,6 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesO
   function withdraw(name: string): void {
     for (const kind of served.get(name)?.kinds ?? []) kinds.remove(kind);
     served.delete(name);
-  }
-
-  /** Deletes the objects, and then the definition's finalizer. */
-  function cleanUp(definition: Readonly<ApiObject>): void {
-    const { name } = definition.metadata;
-    const all = served.get(name)?.kinds ?? [];
-    const stored = all.find((kind) => kind.storageVersion === kind.version);
-    if (stored !== undefined) {
-      const remaining = (): Readonly<ApiObject>[] => cluster.list(stored);
-      for (const { metadata } of remaining())
-        cluster.delete(stored, metadata.namespace, metadata.name, { propagationPolicy: "Background" });
-      if (remaining().length > 0) return waitFor(stored, name);
-    }
-    cluster.update(customResourceDefinitionKind, undefined, name, (object) => {
-      const finalizers = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== cleanupFinalizer);
-      if (finalizers.length > 0) object.metadata.finalizers = finalizers;
-      else delete object.metadata.finalizers;
-      return object;
-    });
-  }
-
-  /** Waits for objects that still have finalizers. */
-  function waitFor(stored: Kind, name: string): void {
-    const wait = resources.use(
-      cluster.watch(stored, ({ type }) => {
-        if (type !== "DELETED" || cluster.list(stored).length > 0) return;
-        wait[Symbol.dispose]();
-        sync(name);
-      }),
-    );
   }
 }
 

@@ -26,6 +26,10 @@ export function viewInVersion(collection: ObjectCollection, kind: Kind): ObjectC
     },
     list: (namespace) => collection.list(namespace).map(view),
     listAt: (resourceVersion, namespace) => collection.listAt(resourceVersion, namespace).map(view),
+    count: (namespace) => collection.count(namespace),
+    *values(namespace) {
+      for (const stored of collection.values(namespace)) yield view(stored);
+    },
     put: (object) => view(collection.put(withVersion(object, storedVersion))),
     remove: (stored) => view(collection.remove(inVersion(stored, storedVersion))),
     eventsSince: (resourceVersion) => collection.eventsSince(resourceVersion).map(viewEvent),

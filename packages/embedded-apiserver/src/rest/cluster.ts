@@ -33,6 +33,10 @@ export interface Cluster extends ObjectReader {
   ): Readonly<ApiObject> | undefined;
   /** A missing object is not an error. @throws ApiStatusError */
   delete(kind: Kind, namespace: string | undefined, name: string, options?: DeletionOptions): void;
+  /** Number of objects of the kind in one namespace, or in all. */
+  count(kind: Kind, namespace?: string): number;
+  /** The same objects as `list`, one at a time and without an order. Objects may be added and removed during the iteration. */
+  values(kind: Kind, namespace?: string): Iterable<Readonly<ApiObject>>;
   /** Binds a pod to a node, like a POST to `pods/binding`. @throws ApiStatusError */
   bind(namespace: string, pod: string, node: string): void;
   /** Calls the listener after every later change of an object of the kind. */

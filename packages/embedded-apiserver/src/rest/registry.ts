@@ -51,6 +51,14 @@ export class Registry implements Cluster {
       .map(({ object }) => object);
   }
 
+  count(kind: Kind, namespace?: string): number {
+    return this.context.storage.collection(kind).count(namespace);
+  }
+
+  *values(kind: Kind, namespace?: string): Generator<Readonly<ApiObject>, void> {
+    for (const { object } of collectionOf(this.context, kind).values(namespace)) yield object;
+  }
+
   create(kind: Kind, object: unknown): Readonly<ApiObject> {
     const namespace = kind.namespaced ? ((object as Partial<ApiObject>).metadata?.namespace ?? "default") : "";
     return runNow(createObject(this.context, kind, namespace, object), () => `create ${kind.plural} in ${namespace}`).object;

@@ -1,5 +1,6 @@
 import { expired } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { byCodeUnits, SortedNames } from "./sorted-names.ts";
 
 /** An immutable version of an object, which can be shared. */
 export class StoredObject {
@@ -50,6 +51,8 @@ export class Collection {
   readonly #historyLimit: number;
   /** By namespace, then by name; `""` is the namespace of cluster-scoped objects. */
   readonly #objects = new Map<string, Map<string, StoredObject>>();
+  /** By namespace, for those that have been listed. */
+  readonly #order = new Map<string, SortedNames>();
   readonly #listeners = new Set<(event: StorageEvent) => void>();
   #undelivered: StorageEvent[] = [];
   #history: StorageEvent[] = [];
@@ -69,9 +72,23 @@ export class Collection {
 
   /** All objects, or those of a namespace, ordered by namespace and name. */
   list(namespace?: string): StoredObject[] {
-    if (namespace !== undefined) return sortedValues(this.#objects.get(namespace));
-    const namespaces = [...this.#objects].toSorted(([a], [b]) => byCodeUnits(`${a}/`, `${b}/`));
-    return namespaces.flatMap(([, objects]) => sortedValues(objects));
+    if (namespace !== undefined) return this.#sorted(namespace);
+    const namespaces = [...this.#objects.keys()].toSorted((a, b) => byCodeUnits(`${a}/`, `${b}/`));
+    return namespaces.flatMap((each) => this.#sorted(each));
+  }
+
+  /** Number of objects, or of those in a namespace. */
+  count(namespace?: string): number {
+    if (namespace !== undefined) return this.#objects.get(namespace)?.size ?? 0;
+    let count = 0;
+    for (const objects of this.#objects.values()) count += objects.size;
+    return count;
+  }
+
+  /** The same objects without an order and without copying. Objects may be added and removed during the iteration. */
+  *values(namespace?: string): Generator<StoredObject, void> {
+    if (namespace === undefined) for (const objects of this.#objects.values()) yield* objects.values();
+    else yield* this.#objects.get(namespace)?.values() ?? [];
   }
 
   /**
@@ -101,6 +118,7 @@ export class Collection {
     const previous = names.get(object.metadata.name);
     const current = this.#version(object);
     names.set(object.metadata.name, current);
+    if (previous === undefined) this.#order.get(namespace)?.add(object.metadata.name);
     this.#publish({ type: previous === undefined ? "ADDED" : "MODIFIED", resourceVersion: current.resourceVersion, current, previous });
     return current;
   }
@@ -110,7 +128,10 @@ export class Collection {
     const { namespace = "", name } = stored.object.metadata;
     const names = this.#objects.get(namespace);
     names?.delete(name);
-    if (names?.size === 0) this.#objects.delete(namespace);
+    if (names?.size === 0) {
+      this.#objects.delete(namespace);
+      this.#order.delete(namespace);
+    }
     const current = this.#version({ ...stored.object, metadata: { ...stored.object.metadata } });
     this.#publish({ type: "DELETED", resourceVersion: current.resourceVersion, current, previous: stored });
     return current;
@@ -140,6 +161,14 @@ export class Collection {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
+  #sorted(namespace: string): StoredObject[] {
+    const objects = this.#objects.get(namespace);
+    if (objects === undefined) return [];
+    let order = this.#order.get(namespace);
+    if (order === undefined) this.#order.set(namespace, (order = new SortedNames(objects.keys())));
+    return order.of(objects);
+  }
+
   #version(object: ApiObject): StoredObject {
     const resourceVersion = this.#counter.next();
     object.metadata.resourceVersion = String(resourceVersion);
@@ -162,10 +191,8 @@ export class Collection {
   /** If a listener writes, all other listeners still see the first change before the second. */
   #deliver(): void {
     try {
-      for (let event = this.#undelivered[0]; event !== undefined; event = this.#undelivered[0]) {
-        for (const listener of this.#listeners) listener(event);
-        this.#undelivered.shift();
-      }
+      // Grows while a listener writes.
+      for (const event of this.#undelivered) for (const listener of this.#listeners) listener(event);
     } finally {
       this.#undelivered = [];
     }
@@ -222,13 +249,4 @@ function toJson(object: Readonly<ApiObject>): Buffer {
 
 function keyOf(object: Readonly<ApiObject>): string {
   return `${object.metadata.namespace ?? ""}/${object.metadata.name}`;
-}
-
-function sortedValues(objects: ReadonlyMap<string, StoredObject> | undefined): StoredObject[] {
-  return [...(objects ?? [])].toSorted(([a], [b]) => byCodeUnits(a, b)).map(([, stored]) => stored);
-}
-
-/** Compares like etcd, which sorts keys by bytes. */
-function byCodeUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,70 +1,153 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError } from "../../errors/api-status-error.ts";
+import { equalJson } from "../../json/json-value.ts";
 import { namespaceKind } from "../../kinds/namespace.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import type { Cluster } from "../../rest/cluster.ts";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { RestContext } from "../../rest/rest-context.ts";
-import { runNow } from "../../rest/steps.ts";
+import { runNow, WriteWaits } from "../../rest/steps.ts";
 import { updateObject } from "../../rest/update.ts";
+import { isTerminal } from "../shared/pod-state.ts";
+import { followResources, oneVersionEach, resourceOf } from "../shared/resource-kinds.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
+import { addRemaining, deletionConditions, type DeletionFindings, type RemainingContent } from "./deletion-conditions.ts";
+
+/** Objects deleted in one turn of the event loop; requests are served between turns. */
+const sliceSize = 100;
+/** Time in which finalizers are expected to be removed. Source: `finalizerEstimateSeconds`. */
+const finalizerSeconds = 15;
+
+/** A deletion of a namespace's content in progress. */
+interface Attempt {
+  /** UID of the namespace. */
+  readonly uid: string;
+  /** Deletes a slice at each step; returns the milliseconds until the next attempt. */
+  readonly steps: Iterator<void, number | undefined>;
+}
+
+/** Options of {@link runNamespaceDeletion}. */
+export interface NamespaceDeletionOptions {
+  readonly context: RestContext;
+  readonly cluster: Cluster;
+  /** Called with errors; the work is retried. Default: errors are ignored. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
 
 /**
- * Deletes the contents of terminating namespaces, and then their finalizer.
+ * Deletes the content of terminating namespaces, pods first, and then their finalizer. A namespace with many objects takes many turns of the
+ * event loop, and the work grows linearly with the number of objects.
  *
- * Source: pkg/controller/namespace of Kubernetes v1.36.3, which polls instead.
+ * Source: Kubernetes v1.36.3 pkg/controller/namespace/deletion/namespaced_resources_deleter.go. Unlike there, the content is looked at again
+ * as soon as the last object of a kind is gone, and not only after an estimated time.
  */
-export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Disposable {
-  const contents = (): Kind[] => context.kinds.filter((kind) => kind.namespaced && (kind.storageVersion ?? kind.version) === kind.version);
+export function runNamespaceDeletion({ context, cluster, onError = () => undefined }: NamespaceDeletionOptions): Disposable {
+  const { clock } = context;
   const resources = new Disposables();
+  const attempts = new Map<string, Attempt>();
   const terminating = new Set<string>();
-  resources.use(
-    cluster.watch(namespaceKind, ({ type, object }) => {
-      const { name, deletionTimestamp } = object.metadata;
-      if (type === "DELETED") terminating.delete(name);
-      else if (deletionTimestamp !== undefined && !terminating.has(name)) {
-        terminating.add(name);
-        // Runs after the current request, so that its caller gets the terminating namespace instead of a 404.
-        resources.use(context.clock.setTimer(0, () => empty(name)));
-      }
-    }),
-  );
-  const ends = new Map<Kind, Disposable>();
-  resources.defer(() => ends.forEach((end) => end[Symbol.dispose]()));
-  const follow = (kind: Kind): void => {
-    ends.set(
-      kind,
-      cluster.watch(kind, ({ type, object }) => type === "DELETED" && finish(object.metadata.namespace ?? "")),
-    );
-  };
-  for (const kind of contents()) follow(kind);
-  resources.use(
-    cluster.watchKinds(({ type, kind }) => {
-      ends.get(kind)?.[Symbol.dispose]();
-      ends.delete(kind);
-      if (type === "ADDED" && kind.namespaced) follow(kind);
-    }),
-  );
+  /** Namespaces in which the last object of a kind went during an attempt. */
+  const changed = new Set<string>();
+  /** Watches of all kinds, while a namespace is terminating. */
+  let watches: Disposable | undefined;
+  resources.defer(() => watches?.[Symbol.dispose]());
+  const queue = resources.use(createWorkQueue({ clock, onError, process: sync }));
+  resources.use(cluster.watch(namespaceKind, ({ type, object }) => observe(type, object)));
+  for (const namespace of cluster.values(namespaceKind)) observe("ADDED", namespace);
   return resources;
 
-  function empty(name: string): void {
-    for (const kind of contents()) {
-      for (const object of cluster.list(kind, name)) cluster.delete(kind, name, object.metadata.name, { propagationPolicy: "Background" });
+  function observe(type: string, { metadata: { name, deletionTimestamp } }: Readonly<ApiObject>): void {
+    if (type === "DELETED" || deletionTimestamp === undefined) {
+      attempts.delete(name);
+      changed.delete(name);
+      if (!terminating.delete(name) || terminating.size > 0) return;
+      watches?.[Symbol.dispose]();
+      watches = undefined;
+    } else if (!terminating.has(name)) {
+      terminating.add(name);
+      watches ??= followContent();
+      // Runs after the current request, so that its caller gets the terminating namespace instead of a 404.
+      queue.addAfter(name, 0);
     }
-    finish(name);
-    const remaining = contents().flatMap((kind) => cluster.list(kind, name).map((object) => ({ kind, object })));
-    if (remaining.length === 0) return;
-    const conditions = deletionConditions(remaining, rfc3339(context.clock.now()));
-    const change = (namespace: Readonly<ApiObject>): ApiObject => ({
-      ...namespace,
-      metadata: { ...namespace.metadata },
-      status: { ...namespace["status"], conditions },
-    });
-    write(name, change);
   }
 
-  function finish(name: string): void {
-    if (!terminating.has(name) || contents().some((kind) => cluster.list(kind, name).length > 0)) return;
+  /** Looks at a namespace again when its last object of a kind is gone. */
+  function followContent(): Disposable {
+    return followResources(cluster, (kind) => {
+      if (!kind.namespaced) return new Disposables();
+      return cluster.watch(kind, ({ type, object: { metadata } }) => {
+        const { namespace = "" } = metadata;
+        if (type !== "DELETED" || !terminating.has(namespace) || cluster.count(kind, namespace) > 0) return;
+        if (attempts.has(namespace)) changed.add(namespace);
+        else queue.add(namespace);
+      });
+    });
+  }
+
+  function sync(name: string): number | undefined {
+    const namespace = cluster.get(namespaceKind, undefined, name);
+    if (namespace?.metadata.deletionTimestamp === undefined || (namespace["spec"].finalizers ?? []).length === 0) return undefined;
+    const { uid } = namespace.metadata;
+    let attempt = attempts.get(name);
+    if (attempt?.uid !== uid) {
+      attempts.set(name, (attempt = { uid, steps: emptyNamespace(namespace) }));
+      changed.delete(name);
+    }
+    const { done, value } = attempt.steps.next();
+    if (done !== true) return 0;
+    attempts.delete(name);
+    return changed.delete(name) && value !== undefined ? 0 : value;
+  }
+
+  /** Source: `deleteAllContent`. */
+  function* emptyNamespace(namespace: Readonly<ApiObject>): Generator<void, number | undefined> {
+    const { name } = namespace.metadata;
+    const failures: string[] = [];
+    const graceSeconds = podGraceSeconds(namespace, cluster.values(podKind, name), clock.now());
+    yield* deleteAll(podKind, name, failures);
+    if (cluster.count(podKind, name) > 0) {
+      const isHeld = graceSeconds > 0 || [...cluster.values(podKind, name)].some(({ metadata }) => (metadata.finalizers?.length ?? 0) > 0);
+      if (!isHeld) failures.push(unexpectedPods(name));
+      writeConditions(name, { failures, remaining: undefined });
+      return nextAttemptMs(graceSeconds || finalizerSeconds);
+    }
+    const remaining: RemainingContent = { resources: new Map(), finalizers: new Map() };
+    for (const kind of oneVersionEach(context.kinds)) {
+      if (!kind.namespaced || resourceOf(kind) === resourceOf(podKind) || cluster.count(kind, name) === 0) continue;
+      yield* deleteAll(kind, name, failures);
+      addRemaining(remaining, kind, cluster.values(kind, name));
+    }
+    writeConditions(name, { failures, remaining });
+    if (remaining.resources.size > 0) return nextAttemptMs(finalizerSeconds);
     write(name, withoutFinalizer);
+    return undefined;
+  }
+
+  /** Source: `deleteCollection`. */
+  function* deleteAll(kind: Kind, namespace: string, failures: string[]): Generator<void, void> {
+    let deleted = 0;
+    for (const { metadata } of cluster.values(kind, namespace)) {
+      if (++deleted % sliceSize === 0) yield;
+      try {
+        cluster.delete(kind, namespace, metadata.name, { propagationPolicy: "Background" });
+      } catch (error) {
+        if (error instanceof WriteWaits) continue;
+        failures.push(error instanceof Error ? error.message : String(error));
+        return;
+      }
+    }
+  }
+
+  function writeConditions(name: string, findings: DeletionFindings): void {
+    const change = (namespace: Readonly<ApiObject>): ApiObject => {
+      const { conditions = [], ...status } = namespace["status"];
+      const changed = deletionConditions(conditions, findings, rfc3339(clock.now()));
+      const isSame = equalJson(conditions, changed);
+      return { ...namespace, metadata: { ...namespace.metadata }, status: { ...status, conditions: isSame ? conditions : changed } };
+    };
+    write(name, change);
   }
 
   function write(name: string, change: (namespace: Readonly<ApiObject>) => ApiObject): void {
@@ -73,51 +156,28 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
   }
 }
 
-/** Source: pkg/controller/namespace/deletion/status_condition_utils.go of Kubernetes v1.36.3. */
-function deletionConditions(
-  remaining: readonly { readonly kind: Kind; readonly object: Readonly<ApiObject> }[],
-  lastTransitionTime: string,
-): readonly object[] {
-  const resources = countBy(
-    remaining.map(({ kind: { group, version, plural } }) => `${plural}.${group === "" ? "" : `${version}.${group}`}`),
-  );
-  const finalizers = countBy(remaining.flatMap(({ object }) => object.metadata.finalizers ?? []));
-  const condition = (type: string, isTrue: boolean, reason: string, message: string): object => ({
-    type,
-    status: isTrue ? "True" : "False",
-    lastTransitionTime,
-    reason,
-    message,
-  });
-  return [
-    condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered"),
-    condition("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed"),
-    condition(
-      "NamespaceDeletionContentFailure",
-      false,
-      "ContentDeleted",
-      "All content successfully deleted, may be waiting on finalization",
-    ),
-    condition("NamespaceContentRemaining", true, "SomeResourcesRemain", `Some resources are remaining: ${counted(resources, "has")}`),
-    finalizers.length === 0
-      ? condition("NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers", "All content-preserving finalizers finished")
-      : condition(
-          "NamespaceFinalizersRemaining",
-          true,
-          "SomeFinalizersRemain",
-          `Some content in the namespace has finalizers remaining: ${counted(finalizers, "in")}`,
-        ),
-  ];
+function unexpectedPods(namespace: string): string {
+  const reason = `unexpected items still remain in namespace: ${namespace} for gvr: /v1, Resource=pods`;
+  return `failed to delete pods for namespace: ${namespace}, err: ${reason}`;
 }
 
-function countBy(names: readonly string[]): (readonly [name: string, count: number])[] {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+/** Source: `syncNamespaceFromKey` of pkg/controller/namespace/namespace_controller.go. */
+function nextAttemptMs(estimateSeconds: number): number {
+  return (Math.trunc(estimateSeconds / 2) + 1) * 1000;
 }
 
-function counted(counts: readonly (readonly [name: string, count: number])[], verb: string): string {
-  return counts.map(([name, count]) => `${name} ${verb} ${count} resource instances`).join(", ");
+/** Longest grace period of a namespace's pods in seconds; 0 if it has passed since the deletion. Source: `estimateGracefulTermination`. */
+function podGraceSeconds(
+  { metadata: { deletionTimestamp = "" } }: Readonly<ApiObject>,
+  pods: Iterable<Readonly<ApiObject>>,
+  nowMs: number,
+): number {
+  let seconds = 0;
+  for (const pod of pods) {
+    const { terminationGracePeriodSeconds = 0 }: PodSpec = pod["spec"];
+    if (!isTerminal(pod)) seconds = Math.max(seconds, terminationGracePeriodSeconds);
+  }
+  return nowMs - Date.parse(deletionTimestamp) >= seconds * 1000 ? 0 : seconds;
 }
 
 function withoutFinalizer(namespace: Readonly<ApiObject>): ApiObject {
