@@ -35,7 +35,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
       },
       tools: {
         entry: [
-          "{conformance,demo-picture,e2e-docker,image,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
+          "{conformance,declarative-rules,demo-picture,e2e-docker,image,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
           "{bundle-dependency,bundle-package,pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test,write-object-types}.ts!",
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",

@@ -1,20 +1,7 @@
 import { expect } from "vitest";
-import type { Answer, Api } from "./support/api.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
-
-/** Errors of refused objects: status, message and causes of each. */
-async function refusals(api: Api, path: string, objects: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
-  const answers: Record<string, unknown> = {};
-  for (const [name, object] of Object.entries(objects)) answers[name] = refusal(await api.post(`${path}?dryRun=All`, object));
-  return answers;
-}
-
-function refusal({ status, body }: Answer): unknown {
-  if (status < 300) return "taken";
-  const { message, reason, details } = body;
-  return { status, reason, message: message.slice(0, 300), ...(details === undefined ? {} : { details }) };
-}
+import { refusals } from "./support/refusals.ts";
 
 const container = (fields: object): object => podNamed("a", { containers: [{ name: "a", image: "a", ...fields }] });
 const volume = (fields: object): object => podNamed("a", { volumes: [{ name: "v", ...fields }] });

@@ -1,6 +1,8 @@
 import type { ApiObject, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, type PlainKind, textColumn } from "./plain-kind.ts";
+import { policyBindingErrors, policyErrors } from "./validate-policies.ts";
+import { webhookConfigurationErrors } from "./validate-webhooks.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/admissionregistration and pkg/printers/internalversion. */
 
@@ -65,6 +67,7 @@ function webhookKind(kind: string, applyOwn: (webhook: Matching) => void): Kind 
         applyOwn(webhook);
       }
     },
+    validate: webhookConfigurationErrors,
     columns: [
       nameColumn,
       {
@@ -89,6 +92,7 @@ function policyKind(kind: string, own: Pick<PlainKind, "plural" | "hasStatus" | 
       spec.failurePolicy ??= "Fail";
       if (spec.matchConstraints !== undefined) applyConstraintDefaults(spec.matchConstraints);
     },
+    validate: policyErrors,
     ...own,
   });
 }
@@ -104,6 +108,7 @@ function bindingKind(kind: string): Kind {
     applyDefaults({ spec }) {
       if (spec.matchResources !== undefined) applyConstraintDefaults(spec.matchResources);
     },
+    validate: policyBindingErrors,
     columns: [
       nameColumn,
       textColumn(

@@ -1,6 +1,8 @@
 import type { Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
+import { pathSegmentProblems } from "../validation/names.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
+import { apiServiceErrors } from "./validate-api-service.ts";
 
 /** Registrations of aggregated API servers. They are stored, but no request is forwarded. Source: k8s.io/kube-aggregator v0.36.3. */
 export const apiServiceKind: Kind = plainKind({
@@ -14,6 +16,8 @@ export const apiServiceKind: Kind = plainKind({
   applyDefaults({ spec }) {
     if (spec.service !== undefined && spec.service !== null) spec.service.port ??= 443;
   },
+  nameProblems: pathSegmentProblems,
+  validate: apiServiceErrors,
   columns: [
     nameColumn,
     textColumn("Service", "The reference to the service that hosts this API endpoint.", ({ spec }) =>

@@ -1,7 +1,7 @@
-import type { ApiObject, FieldError, Kind } from "../kind.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
-import { invalidValue } from "../validation/field-errors.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
+import { autoscalerErrors } from "./validate-autoscaler.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/autoscaling and pkg/printers/internalversion. */
 
@@ -70,17 +70,6 @@ function applyAutoscalerDefaults({ spec }: ApiObject): void {
     policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
     ...spec.behavior.scaleDown,
   };
-}
-
-function autoscalerErrors({ spec }: ApiObject): FieldError[] {
-  const { minReplicas = 1, maxReplicas = 0 }: { minReplicas?: number; maxReplicas?: number } = spec;
-  const { apiVersion = "" }: { apiVersion?: string } = spec.scaleTargetRef;
-  return [
-    ...(minReplicas < 1 ? [invalidValue("spec.minReplicas", minReplicas, "must be greater than or equal to 1")] : []),
-    ...(maxReplicas < 1 ? [invalidValue("spec.maxReplicas", maxReplicas, "must be greater than 0")] : []),
-    ...(maxReplicas < minReplicas ? [invalidValue("spec.maxReplicas", maxReplicas, "must be greater than or equal to `minReplicas`")] : []),
-    ...(apiVersion.includes("/") ? [] : [invalidValue("spec.scaleTargetRef.apiVersion", apiVersion, "apiVersion must specify API group")]),
-  ];
 }
 
 function metricsText(metrics: readonly Metric[], current: readonly Metric[]): string {

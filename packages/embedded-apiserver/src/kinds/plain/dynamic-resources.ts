@@ -1,7 +1,7 @@
 import type { ApiObject, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
-import { immutableErrors } from "../validation/immutable.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
+import { claimTemplateErrors, deviceClassErrors, resourceClaimErrors, resourceSliceErrors } from "./validate-devices.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/resource and pkg/printers/internalversion. */
 
@@ -25,6 +25,7 @@ export const dynamicResourceKinds: readonly Kind[] = [
     plural: "deviceclasses",
     namespaced: false,
     counted: ["spec"],
+    validate: deviceClassErrors,
     columns: [nameColumn, ageColumn],
   }),
   plainKind({
@@ -34,7 +35,7 @@ export const dynamicResourceKinds: readonly Kind[] = [
     namespaced: true,
     hasStatus: true,
     applyDefaults: ({ spec }) => applyRequestDefaults(spec.devices?.requests ?? []),
-    validate: (claim, old) => (old === undefined ? [] : immutableErrors(claim["spec"], old["spec"], "spec")),
+    validate: resourceClaimErrors,
     columns: [
       nameColumn,
       textColumn("State", "A summary of the current state (allocated, pending, reserved, etc.).", claimState),
@@ -47,7 +48,7 @@ export const dynamicResourceKinds: readonly Kind[] = [
     plural: "resourceclaimtemplates",
     namespaced: true,
     applyDefaults: ({ spec }) => applyRequestDefaults(spec.spec?.devices?.requests ?? []),
-    validate: (template, old) => (old === undefined ? [] : immutableErrors(template["spec"], old["spec"], "spec")),
+    validate: claimTemplateErrors,
     columns: [nameColumn, ageColumn],
   }),
   plainKind({
@@ -56,6 +57,7 @@ export const dynamicResourceKinds: readonly Kind[] = [
     plural: "resourceslices",
     namespaced: false,
     counted: ["spec"],
+    validate: resourceSliceErrors,
     fieldSelectors: { "spec.nodeName": ({ spec }) => spec.nodeName ?? "", "spec.driver": ({ spec }) => spec.driver ?? "" },
     columns: [
       nameColumn,

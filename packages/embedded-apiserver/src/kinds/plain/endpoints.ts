@@ -1,8 +1,8 @@
 import { equalJson } from "../../json/json-value.ts";
 import type { Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
-import { immutableErrors } from "../validation/immutable.ts";
 import { firstOf, plainKind, textColumn } from "./plain-kind.ts";
+import { endpointSliceErrors, endpointSubsetsErrors } from "./validate-endpoints.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/discovery, pkg/apis/core and pkg/printers/internalversion. */
 
@@ -24,6 +24,7 @@ export const endpointKinds: readonly Kind[] = [
       const subsets: Subset[] = endpoints["subsets"] ?? [];
       for (const { ports = [] } of subsets) for (const port of ports) port.protocol ??= "TCP";
     },
+    validate: endpointSubsetsErrors,
     columns: [
       nameColumn,
       textColumn("Endpoints", "The set of all endpoints is the union of all subsets.", ({ subsets }) => addressesOf(subsets ?? [])),
@@ -45,7 +46,7 @@ export const endpointKinds: readonly Kind[] = [
     prepareForUpdate(slice, old) {
       if (!equalJson(slice.metadata.labels, old.metadata.labels)) slice.metadata.generation = (old.metadata.generation ?? 0) + 1;
     },
-    validate: (slice, old) => (old === undefined ? [] : immutableErrors(slice["addressType"], old["addressType"], "addressType")),
+    validate: endpointSliceErrors,
     columns: [
       nameColumn,
       textColumn(

@@ -1,6 +1,7 @@
 import type { Column, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
+import { flowSchemaErrors, priorityLevelErrors } from "./validate-flow-control.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/flowcontrol/v1/defaults.go and pkg/printers/internalversion. */
 
@@ -29,6 +30,7 @@ export const flowControlKinds: readonly Kind[] = [
     applyDefaults({ spec }) {
       spec.matchingPrecedence ||= 1000;
     },
+    validate: flowSchemaErrors,
     columns: [
       nameColumn,
       textColumn(
@@ -72,6 +74,7 @@ export const flowControlKinds: readonly Kind[] = [
       queuing.queues ||= 64;
       queuing.queueLengthLimit ||= 50;
     },
+    validate: priorityLevelErrors,
     columns: [
       nameColumn,
       textColumn(

@@ -1,9 +1,11 @@
 import type { ApiObject, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { formatLabelSelector } from "../../selectors/label-selector-text.ts";
-import { immutableErrors } from "../validation/immutable.ts";
-import { required } from "../validation/field-errors.ts";
+import { canonicalIpProblems } from "../validation/ip-addresses.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
+import { ipAddressErrors, serviceCidrErrors } from "./validate-addresses.ts";
+import { ingressClassErrors, ingressErrors } from "./validate-ingress.ts";
+import { networkPolicyErrors } from "./validate-network-policy.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/networking, pkg/registry/networking and pkg/printers/internalversion. */
 
@@ -20,10 +22,7 @@ export const networkingKinds: readonly Kind[] = [
     namespaced: true,
     hasStatus: true,
     counted: ["spec"],
-    validate: ({ spec }) =>
-      (spec.rules ?? []).length === 0 && spec.defaultBackend === undefined
-        ? [{ ...required("spec"), reason: "FieldValueInvalid", message: missingRules }]
-        : [],
+    validate: ingressErrors,
     columns: [
       nameColumn,
       textColumn(
@@ -50,8 +49,7 @@ export const networkingKinds: readonly Kind[] = [
     applyDefaults({ spec }) {
       if (spec.parameters !== undefined) spec.parameters.scope ??= "Cluster";
     },
-    validate: (object, old) =>
-      old === undefined ? [] : immutableErrors(object["spec"].controller ?? "", old["spec"].controller ?? "", "spec.controller"),
+    validate: ingressClassErrors,
     columns: [
       {
         ...nameColumn,
@@ -73,6 +71,7 @@ export const networkingKinds: readonly Kind[] = [
       for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) for (const port of rule.ports ?? []) port.protocol ??= "TCP";
       if ((spec.policyTypes ?? []).length === 0) spec.policyTypes = (spec.egress ?? []).length > 0 ? ["Ingress", "Egress"] : ["Ingress"];
     },
+    validate: networkPolicyErrors,
     columns: [
       nameColumn,
       textColumn(
@@ -90,6 +89,8 @@ export const networkingKinds: readonly Kind[] = [
     shortNames: ["ip"],
     namespaced: false,
     counted: ["spec"],
+    nameProblems: canonicalIpProblems,
+    validate: ipAddressErrors,
     columns: [
       nameColumn,
       textColumn("ParentRef", "ParentRef references the resource that an IPAddress is attached to.", ({ spec }) =>
@@ -105,6 +106,7 @@ export const networkingKinds: readonly Kind[] = [
     namespaced: false,
     hasStatus: true,
     counted: ["spec"],
+    validate: serviceCidrErrors,
     columns: [
       nameColumn,
       textColumn("CIDRs", "CIDRs defines the IP blocks in CIDR notation from which to assign service cluster IPs.", ({ spec }) =>
@@ -114,8 +116,6 @@ export const networkingKinds: readonly Kind[] = [
     ],
   }),
 ];
-
-const missingRules = "Invalid value: []: either `defaultBackend` or `rules` must be specified";
 
 function hostsOf(rules: readonly { readonly host?: string }[]): string {
   const limit = 3;

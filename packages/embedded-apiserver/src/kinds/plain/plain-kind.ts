@@ -1,11 +1,10 @@
 import { equalJson } from "../../json/json-value.ts";
-import type { ApiObject, Column, FieldError, Kind } from "../kind.ts";
-import { required } from "../validation/field-errors.ts";
+import type { ApiObject, Column, Kind } from "../kind.ts";
 import { decode } from "../schema/decode.ts";
-import { type OpenApiSchema, openApiDefinitions, structSchema } from "../schema/schema.ts";
+import { structSchema } from "../schema/schema.ts";
 
 /** A kind that is stored and shown, but on which the server does not act. */
-export interface PlainKind extends Omit<Kind, "version" | "singular" | "schema" | "validate"> {
+export interface PlainKind extends Omit<Kind, "version" | "singular" | "schema"> {
   /** Default: `v1`. */
   readonly version?: string;
   /** Default: the kind in lower case. */
@@ -14,11 +13,9 @@ export interface PlainKind extends Omit<Kind, "version" | "singular" | "schema" 
   readonly schema?: string;
   /** Fields whose changes increment `metadata.generation`. */
   readonly counted?: readonly string[];
-  /** Validation besides required fields. */
-  readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];
 }
 
-/** Adds names, generation and the validation of required fields to a kind's own properties. */
+/** Adds names, generation and the initial status to a kind's own properties. */
 export function plainKind({ counted, ...given }: PlainKind): Kind {
   const { group, version = "v1", kind, hasStatus } = given;
   const schema = given.schema ?? `io.k8s.api.${group === "" ? "core" : (group.split(".", 1)[0] ?? "")}.${version}.${kind}`;
@@ -28,6 +25,15 @@ export function plainKind({ counted, ...given }: PlainKind): Kind {
     schema,
     singular: given.singular ?? kind.toLowerCase(),
     ...(counted === undefined ? {} : { hasGeneration: true }),
+    ...(given.validate === undefined
+      ? {}
+      : {
+          validate(object: ApiObject, old: ApiObject | undefined) {
+            const known = new Map<unknown, unknown>();
+            const before = old === undefined ? undefined : (withoutNulls(old, known) as ApiObject);
+            return given.validate?.(withoutNulls(object, known) as ApiObject, before) ?? [];
+          },
+        }),
     prepareForCreate(object, context) {
       if (hasStatus === true) object["status"] = emptyStatus(schema);
       given.prepareForCreate?.(object, context);
@@ -36,37 +42,32 @@ export function plainKind({ counted, ...given }: PlainKind): Kind {
       given.prepareForUpdate?.(object, old, context);
       if (counted?.some((field) => !equalJson(object[field], old[field]))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
     },
-    validate: (object, old) => [...missingFields(schema, object, ""), ...(given.validate?.(object, old) ?? [])],
   };
+}
+
+/**
+ * Copy without the nulls that the server writes for absent lists, so that validation need not expect them.
+ *
+ * @param known - copies made so far: parts that two objects share are shared by their copies
+ */
+function withoutNulls(value: unknown, known: Map<unknown, unknown>): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (known.has(value)) return known.get(value);
+  const copy = Array.isArray(value)
+    ? value.map((item) => withoutNulls(item, known))
+    : Object.fromEntries(
+        Object.entries(value)
+          .filter(([, child]) => child !== null)
+          .map(([name, child]) => [name, withoutNulls(child, known)]),
+      );
+  known.set(value, copy);
+  return copy;
 }
 
 /** Empty status as the server writes it. */
 function emptyStatus(definition: string): unknown {
   const field = structSchema(definition).fields.get("status");
   return field?.schema.type === "struct" ? decode(field.schema.definition, {}).object : {};
-}
-
-/** Required strings that are empty. */
-function missingFields(definition: string, value: unknown, path: string): FieldError[] {
-  const { properties = {}, required: names = [] } = openApiDefinitions()[definition] ?? {};
-  if (typeof value !== "object" || value === null) return [];
-  const object = value as Readonly<Record<string, unknown>>;
-  return Object.entries(properties).flatMap(([name, property]) => {
-    // Metadata is validated for every kind elsewhere, and a status has no required fields.
-    if (path === "" && (name === "metadata" || name === "status")) return [];
-    const field = path === "" ? name : `${path}.${name}`;
-    const member = object[name];
-    if (property.type === "string" && names.includes(name)) return (member ?? "") === "" ? [required(field)] : [];
-    return missingWithin(property, member, field);
-  });
-}
-
-function missingWithin(schema: OpenApiSchema, value: unknown, path: string): FieldError[] {
-  const reference = schema.$ref ?? schema.allOf?.[0]?.$ref;
-  if (reference !== undefined) return missingFields(reference.slice(reference.lastIndexOf("/") + 1), value, path);
-  if (!Array.isArray(value) || schema.items === undefined) return [];
-  const { items } = schema;
-  return value.flatMap((item, index) => missingWithin(items, item, `${path}[${index}]`));
 }
 
 export function textColumn(name: string, description: string, cell: (object: ApiObject) => string | undefined): Column {

@@ -1,6 +1,7 @@
 import type { Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
+import { limitRangeErrors, resourceQuotaErrors } from "./validate-quotas.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/printers/internalversion. */
 
@@ -23,6 +24,7 @@ export const quotaKinds: readonly Kind[] = [
         if (Object.keys(requests).length > 0) limit.defaultRequest = requests;
       }
     },
+    validate: limitRangeErrors,
     columns: [
       nameColumn,
       {
@@ -40,6 +42,7 @@ export const quotaKinds: readonly Kind[] = [
     shortNames: ["quota"],
     namespaced: true,
     hasStatus: true,
+    validate: resourceQuotaErrors,
     columns: [
       nameColumn,
       textColumn("Request", "Request represents a minimum amount of cpu/memory that a container may consume.", ({ status }) =>

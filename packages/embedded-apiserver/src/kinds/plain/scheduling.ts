@@ -1,8 +1,13 @@
 import { forbidden } from "../../errors/api-status-error.ts";
 import type { ApiObject, FieldError, Kind, WriteContext } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
-import { forbiddenField, invalidValue } from "../validation/field-errors.ts";
+import { declarativeErrors } from "../validation/declarative.ts";
+import { duplicate, forbiddenField, invalidValue } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
+import { labelsErrors } from "../validation/labels.ts";
+import type { Toleration } from "../pod/pod-fields.ts";
+import { tolerationsErrors } from "../pod/validate-placement.ts";
+import { containerResourceErrors } from "../pod/validate-resources.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 
 const highestUserPriority = 1_000_000_000;
@@ -106,7 +111,7 @@ export const runtimeClassKind: Kind = plainKind({
   kind: "RuntimeClass",
   plural: "runtimeclasses",
   namespaced: false,
-  validate: (runtimeClass, old) => (old === undefined ? [] : immutableErrors(runtimeClass["handler"], old["handler"], "handler")),
+  validate: runtimeClassErrors,
   columns: [
     nameColumn,
     textColumn(
@@ -117,3 +122,31 @@ export const runtimeClassKind: Kind = plainKind({
     ageColumn,
   ],
 });
+
+interface Scheduling {
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly tolerations?: readonly Toleration[];
+}
+
+function runtimeClassErrors(runtimeClass: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const declared = declarativeErrors("io.k8s.api.node.v1.RuntimeClass", runtimeClass, old);
+  if (old !== undefined) return declared;
+  const { podFixed = {} }: { podFixed?: Record<string, string> } = runtimeClass["overhead"] ?? {};
+  const { nodeSelector, tolerations = [] }: Scheduling = runtimeClass["scheduling"] ?? {};
+  const field = "scheduling.tolerations";
+  const keys = tolerations.map(({ key, operator, value, effect }) => JSON.stringify([key, operator, value, effect]));
+  return [
+    ...declared,
+    ...containerResourceErrors({ limits: podFixed }, "overhead", []),
+    ...labelsErrors(nodeSelector, "scheduling.nodeSelector"),
+    ...tolerationsErrors(tolerations, field),
+    ...keys.flatMap((key, index) =>
+      keys.indexOf(key) < index ? [duplicate(`${field}[${index}]`, shownToleration(tolerations[index]))] : [],
+    ),
+  ];
+}
+
+/** A toleration as the real server shows it in an error: its Go struct. */
+function shownToleration({ key = "", operator = "", value = "", effect = "", tolerationSeconds }: Partial<Toleration> = {}): object {
+  return { Key: key, Operator: operator, Value: value, Effect: effect, TolerationSeconds: tolerationSeconds ?? null };
+}

@@ -1,8 +1,8 @@
 import { equalJson } from "../../json/json-value.ts";
 import type { Column, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
-import { immutableErrors } from "../validation/immutable.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
+import { attachmentErrors, attributesClassErrors, csiDriverErrors, csiNodeErrors, storageCapacityErrors } from "./validate-storage.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/storage, pkg/registry/storage and pkg/printers/internalversion. */
 
@@ -35,6 +35,7 @@ export const storageDriverKinds: readonly Kind[] = [
       spec.requiresRepublish ??= false;
       spec.seLinuxMount ??= false;
     },
+    validate: csiDriverErrors,
     columns: [
       nameColumn,
       flagColumn("AttachRequired", "attachRequired", "attachRequired indicates this CSI volume driver requires an attach operation."),
@@ -72,6 +73,7 @@ export const storageDriverKinds: readonly Kind[] = [
     kind: "CSINode",
     plural: "csinodes",
     namespaced: false,
+    validate: csiNodeErrors,
     columns: [
       nameColumn,
       {
@@ -83,14 +85,14 @@ export const storageDriverKinds: readonly Kind[] = [
       ageColumn,
     ],
   }),
-  plainKind({ group, kind: "CSIStorageCapacity", plural: "csistoragecapacities", namespaced: true }),
+  plainKind({ group, kind: "CSIStorageCapacity", plural: "csistoragecapacities", namespaced: true, validate: storageCapacityErrors }),
   plainKind({
     group,
     kind: "VolumeAttachment",
     plural: "volumeattachments",
     namespaced: false,
     hasStatus: true,
-    validate: (attachment, old) => (old === undefined ? [] : immutableErrors(attachment["spec"], old["spec"], "spec")),
+    validate: attachmentErrors,
     columns: [
       nameColumn,
       textColumn(
@@ -119,13 +121,7 @@ export const storageDriverKinds: readonly Kind[] = [
     plural: "volumeattributesclasses",
     shortNames: ["vac"],
     namespaced: false,
-    validate: (attributes, old) =>
-      old === undefined
-        ? []
-        : [
-            ...immutableErrors(attributes["driverName"], old["driverName"], "driverName"),
-            ...immutableErrors(attributes["parameters"], old["parameters"], "parameters"),
-          ],
+    validate: attributesClassErrors,
     columns: [
       nameColumn,
       textColumn("DriverName", "Name of the CSI driver This field is immutable.", ({ driverName }) => driverName),

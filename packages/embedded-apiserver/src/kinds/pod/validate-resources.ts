@@ -1,54 +1,21 @@
 import { containerResources, formatResources, isPodLevelResource, parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../kind.ts";
-import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { forbiddenField, invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
-import { each } from "../validation/labels.ts";
+import {
+  containerResourceNameErrors,
+  isHugePages,
+  isIntegerResource,
+  isOvercommitAllowed,
+  resourceNameErrors,
+} from "../validation/resource-names.ts";
 import type { PodSpec, ResourceRequirements } from "./pod-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, validateResourceRequirements. */
 
-const containerResourceNames: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
-const otherStandardResources: ReadonlySet<string> = new Set([
-  "storage",
-  "requests.cpu",
-  "requests.memory",
-  "requests.ephemeral-storage",
-  "limits.cpu",
-  "limits.memory",
-  "limits.ephemeral-storage",
-  "pods",
-  "resourcequotas",
-  "services",
-  "replicationcontrollers",
-  "secrets",
-  "persistentvolumeclaims",
-  "configmaps",
-  "services.nodeports",
-  "services.loadbalancers",
-]);
-const integerResources: ReadonlySet<string> = new Set(["pods", "services", "secrets", "configmaps", "persistentvolumeclaims"]);
-
-function isHugePages(name: string): boolean {
-  return name.startsWith("hugepages-");
-}
-
-function isNative(name: string): boolean {
-  return !name.includes("/") || name.includes("kubernetes.io/");
-}
-
-function isExtended(name: string): boolean {
-  return !isNative(name) && !name.startsWith("requests.") && labelKeyProblems(`requests.${name}`).length === 0;
-}
-
-function isOvercommitAllowed(name: string): boolean {
-  return isNative(name) && !isHugePages(name);
-}
-
 export function amountErrors(name: string, text: string, field: string): FieldError[] {
   const { nano: nanos } = parseQuantity(text);
   const errors = nanos < 0n ? [invalidValue(field, text, "must be greater than or equal to 0")] : [];
-  if ((integerResources.has(name) || isExtended(name)) && nanos % 1_000_000_000n !== 0n)
-    errors.push(invalidValue(field, text, "must be an integer"));
+  if (isIntegerResource(name) && nanos % 1_000_000_000n !== 0n) errors.push(invalidValue(field, text, "must be an integer"));
   return errors;
 }
 
@@ -76,24 +43,6 @@ export function podResourceErrors(spec: PodSpec, field: string): FieldError[] {
     ...requirementErrors(resources, field, podResourceNameErrors),
     ...consistencyErrors(spec, resources, field),
   ];
-}
-
-function resourceNameErrors(name: string, field: string): FieldError[] {
-  const errors = each(field, name, labelKeyProblems(name));
-  if (errors.length > 0) return errors;
-  const isStandard = containerResourceNames.has(name) || otherStandardResources.has(name) || isHugePages(name);
-  return name.includes("/") || isStandard ? [] : [invalidValue(field, name, "must be a standard resource type or fully qualified")];
-}
-
-function containerResourceNameErrors(name: string, field: string): FieldError[] {
-  const errors = resourceNameErrors(name, field);
-  if (!name.includes("/"))
-    return containerResourceNames.has(name) || isHugePages(name)
-      ? errors
-      : [...errors, invalidValue(field, name, "must be a standard resource for containers")];
-  return isNative(name) || isExtended(name)
-    ? errors
-    : [...errors, invalidValue(field, name, "doesn't follow extended resource name standard")];
 }
 
 function podResourceNameErrors(name: string, field: string): FieldError[] {

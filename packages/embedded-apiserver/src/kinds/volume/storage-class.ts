@@ -1,9 +1,9 @@
 import type { ApiObject, FieldError, Kind } from "../kind.ts";
 import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { ageColumn } from "../columns/columns.ts";
-import { invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
+import { duplicate, invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
-import { each } from "../validation/labels.ts";
+import { each, labelNameErrors } from "../validation/labels.ts";
 import { isDefaultClass } from "./volume-class.ts";
 import type { StorageClassObject } from "./volume-fields.ts";
 
@@ -74,10 +74,36 @@ function storageClassErrors(storageClass: ApiObject, old: ApiObject | undefined)
     ...(volumeBindingMode === undefined || ["Immediate", "WaitForFirstConsumer"].includes(volumeBindingMode)
       ? []
       : [notSupported("volumeBindingMode", volumeBindingMode, ["Immediate", "WaitForFirstConsumer"])]),
+    ...topologyErrors(storageClass["allowedTopologies"] ?? []),
   ];
 }
 
-function parameterErrors(parameters: Readonly<Record<string, string>>): FieldError[] {
+interface TopologyTerm {
+  readonly matchLabelExpressions?: readonly { readonly key: string; readonly values?: readonly string[] | null }[];
+}
+
+function topologyErrors(terms: readonly TopologyTerm[]): FieldError[] {
+  const texts = terms.map((term) => JSON.stringify(term));
+  return terms.flatMap(({ matchLabelExpressions: expressions = [] }, index) => {
+    const field = `allowedTopologies[${index}].matchLabelExpressions`;
+    const keys = expressions.map(({ key }) => key);
+    return [
+      ...expressions.flatMap(({ key, values }, at) => [
+        ...topologyValueErrors(values ?? [], `${field}[${at}].values`),
+        ...labelNameErrors(key, `${field}[${at}].key`),
+        ...(keys.indexOf(key) < at ? [duplicate(`${field}[${at}].key`, key)] : []),
+      ]),
+      ...(texts.indexOf(texts[index] ?? "") < index ? [duplicate(field, "")] : []),
+    ];
+  });
+}
+
+function topologyValueErrors(values: readonly string[], field: string): FieldError[] {
+  if (values.length === 0) return [required(field)];
+  return values.flatMap((value, index) => (values.indexOf(value) < index ? [duplicate(`${field}[${index}]`, value)] : []));
+}
+
+export function parameterErrors(parameters: Readonly<Record<string, string>>): FieldError[] {
   const entries = Object.entries(parameters);
   if (entries.length > limits.parameters) return [tooLong("parameters", limits.parameters)];
   const bytes = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
