@@ -515,3 +515,79 @@ test("the fields of services, nodes, claims and other kinds have the real owners
     }
   `);
 });
+
+test("a scale has managers, who own the replicas of the object", async ({ api, apps }) => {
+  const path = `${apps}/deployments/web`;
+  const ofPeople = (answer: { body: object }): string[] =>
+    managersOf(answer.body as never).filter((manager) => !manager.startsWith("kube-"));
+  await api.apply(path, "alice", deployment());
+  const scaled = await api.patch("merge", `${path}/scale?fieldManager=bob`, { spec: { replicas: 0 } });
+  expect(scaled.body.metadata.managedFields).toBeUndefined();
+  expect(ofPeople(await api.get(path))).toMatchInlineSnapshot(`
+    [
+      "alice Apply apps/v1 {\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:replicas\\":{},\\"f:selector\\":{},\\"f:template\\":{\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:containers\\":{\\"k:{\\\\\\"name\\\\\\":\\\\\\"c\\\\\\"}\\":{\\".\\":{},\\"f:image\\":{},\\"f:name\\":{}}}}}}}",
+    ]
+  `);
+  await api.patch("merge", `${path}/scale?fieldManager=bob`, { spec: { replicas: 1 } });
+  expect(ofPeople(await api.get(path))).toMatchInlineSnapshot(`
+    [
+      "alice Apply apps/v1 {\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:selector\\":{},\\"f:template\\":{\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:containers\\":{\\"k:{\\\\\\"name\\\\\\":\\\\\\"c\\\\\\"}\\":{\\".\\":{},\\"f:image\\":{},\\"f:name\\":{}}}}}}}",
+      'bob Update apps/v1 scale without time {"f:spec":{"f:replicas":{}}}',
+    ]
+  `);
+  const scale = { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "web" }, spec: { replicas: 2 } };
+  expect(await api.apply(`${path}/scale`, "carol", scale)).toMatchInlineSnapshot(`
+    409 Failure {
+      details: {
+        causes: [
+          {
+            field: ".spec.replicas",
+            message: 'conflict with "bob" with subresource "scale" using autoscaling/v1',
+            reason: "FieldManagerConflict",
+          },
+        ],
+      },
+      message: 'Apply failed with 1 conflict: conflict with "bob" with subresource "scale" using autoscaling/v1: .spec.replicas',
+      reason: "Conflict",
+    }
+  `);
+  const forced = await api.apply(`${path}/scale`, "carol&force=true", scale);
+  expect([forced.status, forced.body.kind, forced.body.spec]).toMatchInlineSnapshot(`[200, "Scale", {replicas: 2}]`);
+  expect(ofPeople(await api.get(path))).toMatchInlineSnapshot(`
+    [
+      'carol Apply apps/v1 scale without time {"f:spec":{"f:replicas":{}}}',
+      "alice Apply apps/v1 {\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:selector\\":{},\\"f:template\\":{\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:containers\\":{\\"k:{\\\\\\"name\\\\\\":\\\\\\"c\\\\\\"}\\":{\\".\\":{},\\"f:image\\":{},\\"f:name\\":{}}}}}}}",
+    ]
+  `);
+  const put = await api.put(`${path}/scale?fieldManager=dave`, {
+    ...forced.body,
+    // The Deployment's controller may have written by now.
+    metadata: { ...forced.body.metadata, resourceVersion: "" },
+    spec: { replicas: 3 },
+  });
+  expect(put.status).toBe(200);
+  expect(ofPeople(await api.get(path))).toMatchInlineSnapshot(`
+    [
+      "alice Apply apps/v1 {\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:selector\\":{},\\"f:template\\":{\\"f:metadata\\":{\\"f:labels\\":{\\"f:app\\":{}}},\\"f:spec\\":{\\"f:containers\\":{\\"k:{\\\\\\"name\\\\\\":\\\\\\"c\\\\\\"}\\":{\\".\\":{},\\"f:image\\":{},\\"f:name\\":{}}}}}}}",
+      'dave Update apps/v1 scale without time {"f:spec":{"f:replicas":{}}}',
+    ]
+  `);
+  expect(await api.apply(path, "alice", deployment({ replicas: 5 }))).toMatchInlineSnapshot(`
+    409 Failure {
+      details: {
+        causes: [
+          {
+            field: ".spec.replicas",
+            message: 'conflict with "dave" with subresource "scale" using apps/v1',
+            reason: "FieldManagerConflict",
+          },
+        ],
+      },
+      message: 'Apply failed with 1 conflict: conflict with "dave" with subresource "scale" using apps/v1: .spec.replicas',
+      reason: "Conflict",
+    }
+  `);
+  expect(await api.apply(`${apps}/deployments/none/scale`, "carol", scale)).toMatchInlineSnapshot(
+    `404 Failure {details: {group: "apps", kind: "deployments", name: "none"}, message: 'deployments.apps "none" not found', reason: "NotFound"}`,
+  );
+});

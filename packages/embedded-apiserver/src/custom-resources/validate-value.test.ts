@@ -9,7 +9,19 @@ const messages = (value: JsonValue, schema: JsonSchema): string[] =>
   valueErrors(value, schema, "spec").map(({ field, message }) => `${field}: ${message}`);
 
 test.each<[JsonValue, JsonSchema, string[]]>([
-  [1.5, { type: "integer" }, ['spec: Invalid value: "number": spec in body must be of type integer: "number"']],
+  [
+    1.5,
+    { type: "integer" },
+    [
+      'spec: Invalid value: "number": spec in body must be of type integer: "number"',
+      '<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec',
+    ],
+  ],
+  [
+    2 ** 31,
+    { type: "integer", format: "int32" },
+    ['<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec'],
+  ],
   [3, { type: "number" }, []],
   [null, { type: "string", nullable: true }, []],
   [5, { type: "integer", maximum: 5, exclusiveMaximum: true }, ["spec: Invalid value: 5: spec in body should be less than 5"]],

@@ -16,7 +16,7 @@ import { memberSchema } from "./prune-and-default.ts";
 export function valueErrors(value: JsonValue, schema: JsonSchema, path: string): FieldError[] {
   if (value === null && schema.nullable === true) return [];
   const type = typeError(value, schema, path);
-  if (type !== undefined) return [type];
+  if (type !== undefined) return [type, ...rangeErrors(value, schema, path)];
   return [
     ...enumErrors(value, schema, path),
     ...scalarErrors(value, schema, path),
@@ -66,7 +66,7 @@ function scalarErrors(value: JsonValue, schema: JsonSchema, path: string): Field
 }
 
 function numberErrors(value: number, schema: JsonSchema, path: string): FieldError[] {
-  const { minimum, maximum, multipleOf, format } = schema;
+  const { minimum, maximum, multipleOf } = schema;
   const wrong = (problem: string): FieldError => invalidValue(path, value, `${body(path)} should be ${problem}`);
   const errors: FieldError[] = [];
   if (maximum !== undefined && (schema.exclusiveMaximum === true ? value >= maximum : value > maximum))
@@ -74,9 +74,16 @@ function numberErrors(value: number, schema: JsonSchema, path: string): FieldErr
   if (minimum !== undefined && (schema.exclusiveMinimum === true ? value <= minimum : value < minimum))
     errors.push(wrong(`greater than ${schema.exclusiveMinimum === true ? "" : "or equal to "}${minimum}`));
   if (multipleOf !== undefined && !Number.isInteger(value / multipleOf)) errors.push(wrong(`a multiple of ${multipleOf}`));
-  if (format === "int32" && (value < -(2 ** 31) || value > 2 ** 31 - 1))
-    errors.push(invalidValue(path, value, `Checked value must be of type integer with format int32`));
-  return errors;
+  return [...rangeErrors(value, schema, path), ...errors];
+}
+
+/** Source: k8s.io/kube-openapi pkg/validation/validate/values.go, `IsValueValidAgainstRange`, whose error names no field. */
+function rangeErrors(value: JsonValue, { type, format = "" }: JsonSchema, path: string): FieldError[] {
+  if (typeof value !== "number" || type !== "integer") return [];
+  const isInRange = format !== "int32" || (value >= -(2 ** 31) && value <= 2 ** 31 - 1);
+  if (Number.isInteger(value) && isInRange) return [];
+  const written = format === "" ? "(default format)" : `with format ${format}`;
+  return [invalidValue("<nil>", "", `Checked value must be of type integer ${written} in ${path}`)];
 }
 
 function textErrors(value: string, schema: JsonSchema, path: string): FieldError[] {

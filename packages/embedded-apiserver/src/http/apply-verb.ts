@@ -4,19 +4,23 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-valu
 import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { forbiddenField, required } from "../kinds/validation/field-errors.ts";
 import { applyConfiguration } from "../managed-fields/field-manager.ts";
+import { scaleType } from "../managed-fields/scale-managers.ts";
 import { createObject } from "../rest/create.ts";
 import { decodePatched } from "../rest/decode-object.ts";
 import { fieldWriteOf } from "../rest/field-tracking.ts";
 import { collectionOf, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
 import { updateObject } from "../rest/update.ts";
-import type { ApiResponse } from "./api-request.ts";
+import type { ApiRequest, ApiResponse } from "./api-request.ts";
+import { mediaTypeOf } from "./negotiation.ts";
 import { booleanOf } from "./query-options.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { parseYaml } from "./yaml-body.ts";
 
-/** Content type of server-side apply. */
-export const applyMediaType = "application/apply-patch+yaml";
+/** Whether a PATCH is a server-side apply. */
+export function isApply({ headers }: ApiRequest): boolean {
+  return mediaTypeOf(headers["content-type"]) === "application/apply-patch+yaml";
+}
 
 /**
  * Server-side apply of an object or its status; creates an object that does not exist.
@@ -47,6 +51,23 @@ export function* applyVerb(
     decodePatched(kind, applyConfiguration(write, old, { configuration, force }), options);
   const update = { ...applied, ...(scope === undefined ? {} : { scope }) };
   return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, update));
+}
+
+/** Server-side apply of a Scale. @throws ApiStatusError 400 or 422 */
+export function scaleApplication(
+  { clock }: ResourceContext,
+  call: ResourceCall,
+  options: WriteOptions,
+): { readonly change: (scale: JsonObject) => JsonValue; readonly options: WriteOptions } {
+  checkApplyOptions(call.query);
+  const configuration = parseConfiguration(call);
+  const force = booleanOf(call.query, "force") ?? false;
+  const write = { type: scaleType, manager: options.fieldManager ?? "", nowMs: clock.now() };
+  return {
+    // A Scale has all fields that every object has.
+    change: (scale) => applyConfiguration(write, scale as JsonObject & ApiObject, { configuration, force }),
+    options: { ...options, isApplied: true },
+  };
 }
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/validation/validation.go, `ValidatePatchOptions`. @throws ApiStatusError 422 */

@@ -21,6 +21,7 @@ import type { StoredObject } from "../storage/storage.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
 import type { ApiResponse } from "./api-request.ts";
+import { checkPatchOptions, isApply, scaleApplication } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
@@ -180,6 +181,11 @@ function* replaceScale(context: ResourceContext, call: ResourceCall): Steps<ApiR
 }
 
 function* patchScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
+  if (isApply(call.request)) {
+    const { change, options } = scaleApplication(context, call, writeOptionsOf(call, "PatchOptions"));
+    return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), change, options)));
+  }
+  checkPatchOptions(call.query);
   const type = patchTypeOf(call.request.headers["content-type"]);
   const options = writeOptionsOf(call, "PatchOptions");
   const patch = parsePatchBody(call.request.body);

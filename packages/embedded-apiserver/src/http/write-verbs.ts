@@ -10,12 +10,12 @@ import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/res
 import type { Steps } from "../rest/steps.ts";
 import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
 import { updateObject, type UpdateOptions } from "../rest/update.ts";
-import type { ApiRequest, ApiResponse } from "./api-request.ts";
-import { applyMediaType, applyVerb, checkPatchOptions } from "./apply-verb.ts";
+import type { ApiResponse } from "./api-request.ts";
+import { applyVerb, checkPatchOptions, isApply } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { duplicatesOf, parseJsonBody } from "./json-body.ts";
 import { fieldManagerOf } from "./field-manager-name.ts";
-import { checkJsonBody, mediaTypeOf, patchTypeOf } from "./negotiation.ts";
+import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { parseListOptions, parseWriteQuery } from "./query-options.ts";
 import { parseSelection } from "./read-verbs.ts";
 import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
@@ -123,10 +123,6 @@ export function* patchVerb(context: ResourceContext, call: ResourceCall, scope?:
     ...scopeOf(scope),
   });
   return objectResponse(context, call, 200, stored);
-}
-
-function isApply({ headers }: ApiRequest): boolean {
-  return mediaTypeOf(headers["content-type"]) === applyMediaType;
 }
 
 /**

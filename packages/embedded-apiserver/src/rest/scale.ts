@@ -2,7 +2,10 @@ import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { customScaleOf, withCustomReplicas } from "../custom-resources/custom-scale.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
-import type { ObjectAddress, RestContext } from "./rest-context.ts";
+import { fieldElement } from "../managed-fields/path-element.ts";
+import { decodedScale, managersAfterScale, scaleManagers, scaleType } from "../managed-fields/scale-managers.ts";
+import { trackWrite } from "../managed-fields/field-manager.ts";
+import { apiVersionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
 import { updateObject, type UpdateOptions } from "./update.ts";
 
@@ -61,7 +64,7 @@ function expressionText(expression: JsonObject): string {
 /**
  * Updates the `scale` subresource.
  *
- * @param change - receives the current Scale and returns the new one
+ * @param change - receives the current Scale, with the managers of the replicas, and returns the new one
  * @throws ApiStatusError 400, 404, 409 or 422
  */
 export function* updateScale(
@@ -74,17 +77,68 @@ export function* updateScale(
     context,
     address,
     (object) => {
-      const scale = change(scaleOfKind(address.kind, object));
+      const current = withManagers(address.kind, object);
+      const scale = change(current);
       if (!isJsonObject(scale)) throw badRequest("the object provided is unrecognized (must be of type Scale): expected a JSON object");
       const wanted = withReplicas(address.kind, object, replicasOf(address, scale));
       const { resourceVersion, uid } = isJsonObject(scale["metadata"]) ? scale["metadata"] : {};
       wanted.metadata.resourceVersion = typeof resourceVersion === "string" ? resourceVersion : "";
       if (typeof uid === "string" && uid !== "") wanted.metadata.uid = uid;
+      setManagers(wanted, object, { scale: managed(context, scale, { current, options }), kind: address.kind });
       return wanted;
     },
-    options,
+    { ...options, isApplied: true },
   );
   return stored.object;
+}
+
+function withManagers(kind: Kind, object: Readonly<ApiObject>): JsonObject {
+  const scale = scaleOfKind(kind, object);
+  const managers = scaleManagers(object.metadata.managedFields, replicasPathOf(kind));
+  // Entries are JSON, although their type does not say so.
+  return managers === undefined
+    ? scale
+    : { ...scale, metadata: { ...(scale["metadata"] as JsonObject), managedFields: managers as JsonValue } };
+}
+
+/** The new Scale with its managers; an apply has set them. */
+function managed(
+  { clock }: RestContext,
+  scale: JsonObject,
+  { current, options }: { readonly current: JsonObject; readonly options: UpdateOptions },
+): JsonObject {
+  if (options.isApplied === true) return scale;
+  const { fieldManager: manager = "kube-controller-manager" } = options;
+  const tracked = decodedScale(scale);
+  trackWrite({ type: scaleType, manager, nowMs: clock.now() }, asObject(current), asObject(tracked));
+  return tracked;
+}
+
+/** A Scale has all fields that every object has. */
+function asObject(scale: JsonObject): ApiObject {
+  return scale as JsonObject & ApiObject;
+}
+
+function setManagers(
+  wanted: ApiObject,
+  object: Readonly<ApiObject>,
+  { scale, kind }: { readonly scale: JsonObject; readonly kind: Kind },
+): void {
+  const { managedFields } = scale["metadata"] as JsonObject;
+  const after = managersAfterScale(object.metadata.managedFields, managedFields, {
+    replicas: replicasPathOf(kind),
+    apiVersion: apiVersionOf(kind),
+  });
+  if (after === undefined) delete wanted.metadata.managedFields;
+  else wanted.metadata.managedFields = [...after];
+}
+
+function replicasPathOf({ custom }: Kind): string[] {
+  const path = custom?.scale?.specReplicasPath ?? ".spec.replicas";
+  return path
+    .split(".")
+    .filter((name) => name !== "")
+    .map(fieldElement);
 }
 
 function withReplicas({ custom }: Kind, object: Readonly<ApiObject>, replicas: number): ApiObject {
