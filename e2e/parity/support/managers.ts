@@ -9,13 +9,14 @@ interface Entry {
   readonly fieldsV1?: unknown;
 }
 
-/** The managers of an object and their fields, a line each, in the server's order. */
+/** The managers of an object and their fields, a line each. The order of the server depends on the times, so it is not kept. */
 export function managersOf({ metadata }: { readonly metadata: { readonly managedFields?: readonly Entry[] } }): string[] {
-  return (metadata.managedFields ?? []).map(({ manager, operation, apiVersion, subresource, time, fieldsType, fieldsV1 }) =>
+  const lines = (metadata.managedFields ?? []).map(({ manager, operation, apiVersion, subresource, time, fieldsType, fieldsV1 }) =>
     `${manager ?? "-"} ${operation ?? "-"} ${apiVersion ?? "-"}${subresource === undefined ? "" : ` ${subresource}`} ${time === undefined ? "without time" : ""}${
       fieldsType === "FieldsV1" ? "" : String(fieldsType)
     } ${withoutIds(JSON.stringify(fieldsV1))}`.replaceAll(/ +/g, " "),
   );
+  return lines.toSorted();
 }
 
 function withoutIds(text: string): string {

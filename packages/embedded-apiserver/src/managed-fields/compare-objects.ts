@@ -1,8 +1,9 @@
 import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
-import { difference, type FieldSet, FieldSetBuilder } from "./field-set.ts";
+import { difference, emptySet, type FieldSet } from "./field-set.ts";
 import { itemsByElement } from "./list-items.ts";
 import { type ListType, type MapType, type MergeType, typeOfField, typeOfValue } from "./merge-type.ts";
 import { fieldElement, type PathElement } from "./path-element.ts";
+import { sharedSets } from "./shared-sets.ts";
 
 /** Differences between two objects. No field is in more than one of the sets. */
 export interface Comparison {
@@ -28,99 +29,124 @@ export function withoutFields({ removed, modified, added }: Comparison, fields: 
  * @throws ItemError if an item of a list cannot be identified
  */
 export function compareObjects(type: MergeType, old: JsonValue, changed: JsonValue): Comparison {
-  const walk = new CompareWalk();
-  walk.value(type, old, changed);
-  return { removed: walk.removed.build(), modified: walk.modified.build(), added: walk.added.build() };
+  const { removed, modified, added } = compareValues(type, old, changed);
+  return { removed: removed ?? emptySet, modified: modified ?? emptySet, added: added ?? emptySet };
 }
 
 type Value = JsonValue | undefined;
 
-class CompareWalk {
-  readonly removed = new FieldSetBuilder();
-  readonly modified = new FieldSetBuilder();
-  readonly added = new FieldSetBuilder();
-  readonly #path: PathElement[] = [];
+/** Nodes of the three sets for one value. */
+type Nodes = { readonly [Set in keyof Comparison]?: FieldSet | undefined };
 
-  value(type: MergeType, old: Value, changed: Value): void {
-    if (old === changed) return;
-    const [oldType, newType] = [typeOfValue(type, old), typeOfValue(type, changed)];
-    let isLeaf: boolean;
-    if (changed === undefined) isLeaf = this.#typed(oldType, old, changed);
-    else if (old === undefined || kindOf(oldType) === kindOf(newType)) isLeaf = this.#typed(newType, old, changed);
-    else {
-      this.#typed(oldType, old, changed);
-      isLeaf = this.#typed(newType, old, changed);
-    }
-    if (isLeaf) return;
-    if (old === undefined) this.added.insert(this.#path);
-    else if (changed === undefined) this.removed.insert(this.#path);
-  }
+const same: Nodes = {};
+const leaf: FieldSet = sharedSets.node(true, []);
 
-  /** @returns whether the value has been compared as a whole */
-  #typed({ map, scalar, list }: MergeType, old: Value, changed: Value): boolean {
-    if (map !== undefined) return this.#map(map, old, changed);
-    if (scalar === undefined && list !== undefined) return this.#list(list, old, changed);
-    this.#whole(old, changed);
-    return true;
-  }
+function compareValues(type: MergeType, old: Value, changed: Value): Nodes {
+  if (old === changed) return same;
+  if (changed === undefined) return { removed: wholeTree(type, old ?? null) };
+  if (old === undefined) return { added: wholeTree(type, changed) };
+  const [oldType, newType] = [typeOfValue(type, old), typeOfValue(type, changed)];
+  if (kindOf(oldType) === kindOf(newType)) return compareTyped(newType, old, changed);
+  return joined(compareTyped(oldType, old, changed), compareTyped(newType, old, changed));
+}
 
-  #whole(old: Value, changed: Value): void {
-    if (old === undefined) this.added.insert(this.#path);
-    else if (changed === undefined) this.removed.insert(this.#path);
-    else if (!equalJson(old, changed)) this.modified.insert(this.#path);
-  }
+function compareTyped({ map, scalar, list }: MergeType, old: JsonValue, changed: JsonValue): Nodes {
+  if (map !== undefined) return compareMaps(map, old, changed);
+  if (scalar === undefined && list !== undefined) return compareLists(list, old, changed);
+  return compareWhole(old, changed);
+}
 
-  #map(type: MapType, old: Value, changed: Value): boolean {
-    const left = isJsonObject<JsonValue>(old) ? old : {};
-    const right = isJsonObject<JsonValue>(changed) ? changed : {};
-    // Two empty values are compared as a whole, so that null differs from an empty object.
-    if (type.isAtomic || (isEmpty(left) && isEmpty(right))) {
-      this.#whole(old, changed);
-      return true;
-    }
-    for (const name of Object.keys(left)) this.#field(type, name, left[name], right[name]);
-    for (const name of Object.keys(right)) if (left[name] === undefined) this.#field(type, name, undefined, right[name]);
-    return false;
-  }
+function compareWhole(old: JsonValue, changed: JsonValue): Nodes {
+  return equalJson(old, changed) ? same : { modified: leaf };
+}
 
-  #field(type: MapType, name: string, old: Value, changed: Value): void {
+/** Fields of a value that exists in only one of the objects: all of them, also those that have fields below them. */
+function wholeTree(type: MergeType, value: JsonValue): FieldSet {
+  const { map, scalar, list } = typeOfValue(type, value);
+  if (map !== undefined) return map.isAtomic || !isJsonObject<JsonValue>(value) ? leaf : treeOfMap(map, value);
+  if (scalar === undefined && list !== undefined) return list.isAtomic || !Array.isArray(value) ? leaf : treeOfList(list, value);
+  return leaf;
+}
+
+function treeOfMap(type: MapType, value: Readonly<Record<string, JsonValue>>): FieldSet {
+  const children: [PathElement, FieldSet][] = [];
+  for (const name in value) {
+    const child = value[name];
     const fieldType = typeOfField(type, name);
-    if (fieldType !== undefined) this.#descend(fieldElement(name), fieldType, old, changed);
+    if (fieldType !== undefined && child !== undefined) children.push([fieldElement(name), wholeTree(fieldType, child)]);
+  }
+  return sharedSets.node(true, children);
+}
+
+function treeOfList(type: ListType, value: readonly JsonValue[]): FieldSet {
+  const children: [PathElement, FieldSet][] = [];
+  // Duplicates have one owner as a whole.
+  for (const [element, items] of itemsByElement(type, value))
+    children.push([element, items.length > 1 ? leaf : wholeTree(type.items(), items[0] ?? null)]);
+  return sharedSets.node(true, children);
+}
+
+/** Collects the nodes of the parts of a value. */
+class Parts {
+  readonly #removed: [PathElement, FieldSet][] = [];
+  readonly #modified: [PathElement, FieldSet][] = [];
+  readonly #added: [PathElement, FieldSet][] = [];
+
+  add(element: PathElement, { removed, modified, added }: Nodes): void {
+    if (removed !== undefined) this.#removed.push([element, removed]);
+    if (modified !== undefined) this.#modified.push([element, modified]);
+    if (added !== undefined) this.#added.push([element, added]);
   }
 
-  #descend(element: PathElement, type: MergeType, old: Value, changed: Value): void {
-    this.#path.push(element);
-    this.value(type, old, changed);
-    this.#path.pop();
+  nodes(): Nodes {
+    if (this.#removed.length + this.#modified.length + this.#added.length === 0) return same;
+    return { removed: nodeOf(this.#removed), modified: nodeOf(this.#modified), added: nodeOf(this.#added) };
   }
+}
 
-  #list(type: ListType, old: Value, changed: Value): boolean {
-    const left = Array.isArray(old) ? old : [];
-    const right = Array.isArray(changed) ? changed : [];
-    if (type.isAtomic || (left.length === 0 && right.length === 0)) {
-      this.#whole(old, changed);
-      return true;
-    }
-    const [oldItems, newItems] = [itemsByElement(type, left), itemsByElement(type, right)];
-    for (const element of new Set([...oldItems.keys(), ...newItems.keys()]))
-      this.#items(type, element, oldItems.get(element) ?? [], newItems.get(element) ?? []);
-    return false;
-  }
+function nodeOf(children: readonly (readonly [PathElement, FieldSet])[]): FieldSet | undefined {
+  return children.length === 0 ? undefined : sharedSets.node(false, children);
+}
 
-  /** Duplicates have one owner as a whole. */
-  #items(type: ListType, element: PathElement, old: readonly JsonValue[], changed: readonly JsonValue[]): void {
-    const path = [...this.#path, element];
-    if (old.length <= 1 && changed.length <= 1) this.#descend(element, type.items(), old[0], changed[0]);
-    else if (old.length > 1 && changed.length > 1) {
-      if (!equalJson(old, changed)) this.modified.insert(path);
-    } else if (old.length > 1) {
-      if (changed.length > 0) this.#descend(element, type.items(), undefined, changed[0]);
-      this.removed.insert(path);
-    } else {
-      if (old.length > 0) this.#descend(element, type.items(), old[0], undefined);
-      this.added.insert(path);
-    }
-  }
+function compareMaps(type: MapType, old: JsonValue, changed: JsonValue): Nodes {
+  const left = isJsonObject<JsonValue>(old) ? old : {};
+  const right = isJsonObject<JsonValue>(changed) ? changed : {};
+  // Two empty values are compared as a whole, so that null differs from an empty object.
+  if (type.isAtomic || (isEmpty(left) && isEmpty(right))) return compareWhole(old, changed);
+  const parts = new Parts();
+  const compare = (name: string): void => {
+    const [before, after] = [left[name], right[name]];
+    const fieldType = before === after ? undefined : typeOfField(type, name);
+    if (fieldType !== undefined) parts.add(fieldElement(name), compareValues(fieldType, before, after));
+  };
+  for (const name in left) compare(name);
+  for (const name in right) if (left[name] === undefined) compare(name);
+  return parts.nodes();
+}
+
+function compareLists(type: ListType, old: JsonValue, changed: JsonValue): Nodes {
+  const left = Array.isArray(old) ? old : [];
+  const right = Array.isArray(changed) ? changed : [];
+  if (type.isAtomic || (left.length === 0 && right.length === 0)) return compareWhole(old, changed);
+  const [oldItems, newItems] = [itemsByElement(type, left), itemsByElement(type, right)];
+  const parts = new Parts();
+  for (const element of new Set([...oldItems.keys(), ...newItems.keys()]))
+    parts.add(element, compareItems(type, oldItems.get(element) ?? [], newItems.get(element) ?? []));
+  return parts.nodes();
+}
+
+/** Compares the items of one element. Duplicates have one owner as a whole. */
+function compareItems(type: ListType, old: readonly JsonValue[], changed: readonly JsonValue[]): Nodes {
+  if (old.length <= 1 && changed.length <= 1) return compareValues(type.items(), old[0], changed[0]);
+  if (old.length > 1 && changed.length > 1) return equalJson(old, changed) ? same : { modified: leaf };
+  const [only] = old.length > 1 ? changed : old;
+  const tree = only === undefined ? undefined : wholeTree(type.items(), only);
+  return old.length > 1 ? { removed: leaf, added: tree } : { added: leaf, removed: tree };
+}
+
+/** Differences of a value whose kind has changed, by both kinds. */
+function joined(a: Nodes, b: Nodes): Nodes {
+  return { removed: b.removed ?? a.removed, modified: b.modified ?? a.modified, added: b.added ?? a.added };
 }
 
 function isEmpty(value: object): boolean {
@@ -128,6 +154,6 @@ function isEmpty(value: object): boolean {
   return true;
 }
 
-function kindOf({ map, scalar, list }: MergeType): string {
-  return `${map === undefined ? "" : "m"}${scalar === undefined ? "" : "s"}${list === undefined ? "" : "l"}`;
+function kindOf({ map, scalar, list }: MergeType): number {
+  return (map === undefined ? 0 : 1) + (scalar === undefined ? 0 : 2) + (list === undefined ? 0 : 4);
 }

@@ -10,7 +10,7 @@ import { ItemError } from "./list-items.ts";
 import { capped, entriesOf, managerId, managersIn, type TimedFields, type TimedManagers, type Writer } from "./manager-entries.ts";
 import type { MergeType } from "./merge-type.ts";
 import { fieldElement } from "./path-element.ts";
-import { SharedSets } from "./shared-sets.ts";
+import { sharedSets } from "./shared-sets.ts";
 import { applyChange, ApplyConflicts, managersAfterUpdate, type Managers, type VersionedType } from "./updater.ts";
 
 /**
@@ -39,7 +39,6 @@ export interface FieldWrite {
 
 /** Key of the write in progress among the managers. */
 const current = "current-operation";
-const shared = new SharedSets();
 
 /** Fields that nobody owns. Source: stripmeta.go. */
 const strippedFields = setOf(
@@ -105,7 +104,7 @@ function afterUpdate(write: FieldWrite, live: JsonValue, object: JsonValue, mana
   const changed = own === undefined ? undefined : difference(own.fields, strippedFields);
   if (own === undefined || changed === undefined || isEmptySet(changed)) return capped(after);
   const id = managerId(writerOf(write, "Update", manager));
-  const fields = shared.share(union(after.get(id)?.fields ?? {}, changed));
+  const fields = sharedSets.share(union(after.get(id)?.fields ?? {}, changed));
   return capped(after.set(id, { ...own, fields, time: rfc3339(nowMs) }));
 }
 
@@ -194,7 +193,7 @@ function applyWith(write: FieldWrite, apply: Apply): { object: JsonObject | unde
       const fields = difference(own.fields, strippedFields);
       const time = object === undefined ? apply.before.get(id)?.time : rfc3339(write.nowMs);
       if (isEmptySet(fields)) after.delete(id);
-      else after.set(id, { ...own, fields: shared.share(fields), time });
+      else after.set(id, { ...own, fields: sharedSets.share(fields), time });
     }
     return { object: object as JsonObject | undefined, managers: after };
   } catch (error) {

@@ -8,9 +8,18 @@ import { isJsonObject, type JsonValue } from "../json/json-value.ts";
  */
 export type PathElement = string;
 
+const fieldElements = new Map<string, PathElement>();
+/** Elements that are kept; more than the fields of all built-in kinds. */
+const mostNames = 5000;
+
 /** Element of a field. */
 export function fieldElement(name: string): PathElement {
-  return `f:${name}`;
+  let element = fieldElements.get(name);
+  if (element === undefined) {
+    element = `f:${name}`;
+    if (fieldElements.size < mostNames) fieldElements.set(name, element);
+  }
+  return element;
 }
 
 /** Name of the field of an element; `undefined` if it is an item of a list. */
@@ -41,9 +50,20 @@ export function isPathElement(text: string): boolean {
   return (text.startsWith("k:") && isJsonObject(parsed(text))) || (text.startsWith("v:") && parsed(text) !== undefined);
 }
 
+const parsedElements = new Map<PathElement, JsonValue | undefined>();
+
+/** Value of an element of a list item; `undefined` if it is not JSON. */
 function parsed(element: PathElement): JsonValue | undefined {
+  if (parsedElements.has(element)) return parsedElements.get(element);
+  const value = parseValue(element.slice(2));
+  if (parsedElements.size >= mostNames) parsedElements.clear();
+  parsedElements.set(element, value);
+  return value;
+}
+
+function parseValue(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(element.slice(2)) as JsonValue;
+    return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }

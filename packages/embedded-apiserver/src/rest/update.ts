@@ -108,16 +108,18 @@ function store(
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/fieldmanager/equality.go. */
 function differsOnlyInTimes(object: ApiObject, old: Readonly<ApiObject>): boolean {
-  const { managedFields, ...metadata } = object.metadata;
-  const { managedFields: before, ...oldMetadata } = old.metadata;
-  if (managedFields === before || managedFields?.length !== before?.length) return false;
-  return (
-    equalJson(withoutTimes(managedFields), withoutTimes(before)) && equalJson({ ...object, metadata }, { ...old, metadata: oldMetadata })
-  );
+  const { managedFields = [], ...metadata } = object.metadata;
+  const { managedFields: before = [], ...oldMetadata } = old.metadata;
+  if (managedFields.length === 0 || managedFields.length !== before.length) return false;
+  if (!managedFields.every((entry, index) => isSameEntry(entry, before[index]))) return false;
+  return equalJson({ ...object, metadata }, { ...old, metadata: oldMetadata });
 }
 
-function withoutTimes(entries: ApiObject["metadata"]["managedFields"]): object[] {
-  return (entries ?? []).map((entry) => ({ ...entry, time: undefined }));
+function isSameEntry(entry: object, other: object | undefined): boolean {
+  if (entry === other) return true;
+  const { time: _time, ...rest } = entry as { readonly time?: string };
+  const { time: _other, ...otherRest } = (other ?? {}) as { readonly time?: string };
+  return equalJson(rest, otherRest);
 }
 
 function isVersion(given: string | undefined): boolean {

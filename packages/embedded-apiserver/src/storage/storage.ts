@@ -1,5 +1,6 @@
 import { expired } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { objectJson } from "./object-json.ts";
 import { byCodeUnits, SortedNames } from "./sorted-names.ts";
 
 /** An immutable version of an object, which can be shared. */
@@ -241,7 +242,7 @@ class VersionCounter {
 
 /** Not allocated from Buffer's pool, because a slice keeps the whole pool in memory. */
 function toJson(object: Readonly<ApiObject>): Buffer {
-  const text = JSON.stringify(object);
+  const text = objectJson(object);
   const json = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   json.write(text);
   return json;
