@@ -21,7 +21,7 @@ async function fake(): Promise<Api> {
 
 async function embedded(): Promise<Api> {
   const clock = new VirtualClock();
-  const server = await startApiServer({ clock, listen: false, controllers: false });
+  const server = await startApiServer({ clock, listen: false, controllers: false, serviceAccounts: true });
   return { client: createKubeClient(server.transport(), { clock }), clock, [Symbol.asyncDispose]: () => server.close() };
 }
 

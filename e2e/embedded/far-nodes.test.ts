@@ -22,7 +22,11 @@ function farNode(name: string): Node {
 
 test("with node.each a far node that joins has a virtual node, pods run on their far node alone, and a far node that is gone shows", async () => {
   await using rig = await ProgramRig.open();
-  await using far = await startApiServer({ objects: [{ apiVersion: "v1", kind: "Node", ...farNode("worker-1") }], controllers: false });
+  await using far = await startApiServer({
+    objects: [{ apiVersion: "v1", kind: "Node", ...farNode("worker-1") }],
+    controllers: false,
+    serviceAccounts: true,
+  });
   const client = createKubeClient(far.transport());
   await writeFile(join(rig.folder, "far.kubeconfig"), far.kubeconfig());
   const config = { cluster: { kubeconfig: "far.kubeconfig" }, node: { each: true }, usage: "none" };

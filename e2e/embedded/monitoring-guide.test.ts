@@ -35,7 +35,7 @@ test("the guide explains every metric that a node with pods exposes, and none is
 
 test("the guide explains every metric of a node that is another cluster", async () => {
   await using rig = await ProgramRig.open();
-  await using far = await startApiServer({ controllers: false });
+  await using far = await startApiServer({ controllers: false, serviceAccounts: true });
   await writeFile(join(rig.folder, "far.kubeconfig"), far.kubeconfig());
   const config = { cluster: { kubeconfig: "far.kubeconfig" }, node: { capacity: { cpu: "4", memory: "8Gi", pods: "20" } } };
   await writeFile(join(rig.folder, "far.json"), JSON.stringify(config));

@@ -2,9 +2,7 @@ import { backgroundClock, systemRandom, type Clock, type Random } from "@virtual
 import type { KeyPair } from "@virtual-kubelet/pki";
 import { createAdmissionPlugins } from "./admission/plugins.ts";
 import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
-import { createBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
 import { bootstrap } from "./bootstrap/bootstrap.ts";
-import { maintainNamespaceDefaults } from "./bootstrap/namespace-defaults.ts";
 import { createServerCredentials } from "./certificates/server-credentials.ts";
 import type { Cluster } from "./rest/cluster.ts";
 import { startControllers } from "./controllers/index.ts";
@@ -23,7 +21,6 @@ import type { Kind } from "./kinds/kind.ts";
 import { KubeletClient, kubeletClientUser } from "./kubelet-proxy/kubelet-client.ts";
 import { KindTable } from "./kinds/kind-table.ts";
 import { kinds } from "./kinds/index.ts";
-import { runNamespaceDeletion } from "./controllers/namespace/namespace-deletion.ts";
 import { Registry } from "./rest/registry.ts";
 import { seedObjects } from "./bootstrap/seed-objects.ts";
 import { ServiceAccountTokens } from "./authentication/service-account-token.ts";
@@ -48,9 +45,15 @@ export interface ApiServerOptions {
   readonly contextName?: string;
   /**
    * Whether the server's own controllers run: Deployments, ReplicaSets, scheduler, garbage collection, node lifecycle, namespace deletion
-   * and others. Default: true. Without them it is a bare API server.
+   * and others. Default: true. Without them it is as bare as a kube-apiserver without kube-controller-manager: deleted namespaces stay
+   * `Terminating`, and dependents and finalizers of protected volumes stay as well.
    */
   readonly controllers?: boolean;
+  /**
+   * Whether each namespace has its service account `default` and its config map `kube-root-ca.crt`, and pods are given a service account, which
+   * must exist. Default: as `controllers`. `false` is like `--disable-admission-plugins=ServiceAccount`, which envtest uses.
+   */
+  readonly serviceAccounts?: boolean;
   /**
    * Authorization mode: `RBAC` with the Node authorizer and the default roles and bindings, as in most clusters, or `AlwaysAllow` for every
    * authenticated user. The administrator may do everything. Default: `RBAC`.
@@ -107,6 +110,8 @@ export interface ApiServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Names and addresses of every serving certificate. */
+const certificateHosts = ["localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 const historyDefault = 4096;
 const bufferDefault = 10_000;
 
@@ -119,27 +124,17 @@ const gitVersion = "v1.36.3-embedded";
  * @throws Error of Node.js if it cannot listen, such as EADDRINUSE
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { clock = backgroundClock, random = systemRandom, host = "127.0.0.1" } = options;
+  const { clock = backgroundClock, random = systemRandom, host = "127.0.0.1", controllers = true, serviceAccounts = controllers } = options;
   const credentials = createServerCredentials({
     // Clients verify certificates by the machine's time.
     clock: backgroundClock,
-    hosts: [
-      ...new Set([
-        host,
-        "localhost",
-        "127.0.0.1",
-        "kubernetes",
-        "kubernetes.default",
-        "kubernetes.default.svc",
-        ...(options.certificateHosts ?? []),
-      ]),
-    ],
+    hosts: [...new Set([host, ...certificateHosts, ...(options.certificateHosts ?? [])])],
   });
   const caPem = credentials.authority.certificate;
   const token = options.token ?? systemRandom.uuid();
   const storage = new Storage({ historyLimit: options.watchHistory ?? historyDefault });
   const kindTable = new KindTable(kinds);
-  const registry = new Registry({ clock, random, storage, kindTable });
+  const registry = new Registry({ clock, random, storage, kindTable, serviceAccounts });
   const tokens = new ServiceAccountTokens({ clock, random });
   const watches = new Set<WatchStream>();
   /** Resources that requests depend on. */
@@ -182,23 +177,13 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   if (options.listen !== false)
     server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle });
   const port = server?.port ?? options.port ?? 443;
-  bootstrap(registry, { port, caPem });
-  createBootstrapPolicy(registry);
+  following.use(bootstrap(registry.context, { host, port, caPem }));
   registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
-  following.use(maintainNamespaceDefaults(registry, caPem));
-  if (options.controllers !== false) {
-    following.use(runNamespaceDeletion({ context: registry.context, cluster: registry, onError: options.onControllerError }));
-    following.use(
-      startControllers(registry, {
-        clock,
-        random,
-        authorizer,
-        signer: { authority: credentials.authority, clock: backgroundClock },
-        ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
-      }),
-    );
+  if (controllers) {
+    const signer = { authority: credentials.authority, clock: backgroundClock };
+    following.use(startControllers(registry.context, { authorizer, signer, onError: options.onControllerError }));
   }
   seedObjects(registry.context, options.objects ?? []);
   isStarted = true;

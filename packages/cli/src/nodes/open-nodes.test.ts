@@ -80,7 +80,7 @@ class Program implements AsyncDisposable {
    * @param waits - whether to wait until the nodes are ready
    */
   static async run(nodes: readonly PlannedNode[], prepare: (server: ApiServer) => void = () => {}, waits = true): Promise<Program> {
-    const program = new Program(await startApiServer({ listen: false, controllers: false }));
+    const program = new Program(await startApiServer({ listen: false, controllers: false, serviceAccounts: true }));
     prepare(program.#server);
     const opened = openNodes(nodes, { client: createKubeClient(program.#observed(program.#server.transport())) });
     program.opened = opened;

@@ -29,7 +29,7 @@ export async function admitPods(
 ): Promise<readonly AdmittedPod[]> {
   const objects = [...namespacesOf(planned), ...serviceAccountsOf(planned)];
   const random = new SteadyRandom();
-  await using server = await startApiServer({ listen: false, controllers: false, clock, random, objects });
+  await using server = await startApiServer({ listen: false, controllers: false, serviceAccounts: true, clock, random, objects });
   random.begin();
   const client = createKubeClient(server.transport());
   const admitted: AdmittedPod[] = [];

@@ -1,9 +1,9 @@
+import { nodeRules } from "../bootstrap/bootstrap-objects.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 import type { RestContext } from "../rest/rest-context.ts";
 import type { Access } from "./access-request.ts";
-import { nodeRules } from "./bootstrap-roles.ts";
 import { createNodeAuthorizer } from "./node-authorizer.ts";
 import { nodeNameOf } from "./node-identity.ts";
 import { ruleAllows } from "./policy-rules.ts";
@@ -49,7 +49,7 @@ export function isSuperuser({ groups }: UserInfo): boolean {
 export function createAuthorizer(context: RestContext, mode: AuthorizationMode): Authorizer {
   const resources = new Disposables();
   const roles = resources.use(new RoleRules(context.cluster));
-  const nodes = resources.use(createNodeAuthorizer(context, nodeRules));
+  const nodes = resources.use(createNodeAuthorizer(context, nodeRules()));
   const dispose = (): void => resources.dispose();
   if (mode === "AlwaysAllow")
     return {

@@ -1,14 +1,25 @@
+import { isIPv4 } from "node:net";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { configMapKind } from "../kinds/config/config-map.ts";
 import { namespaceKind } from "../kinds/namespace.ts";
+import { endpointsKind, endpointSliceKind } from "../kinds/plain/named-kinds.ts";
 import { priorityClassKind, systemPriorityClasses } from "../kinds/plain/scheduling.ts";
 import { serviceKind } from "../kinds/service/service.ts";
+import { Disposables } from "../resources/disposables.ts";
 import type { Cluster } from "../rest/cluster.ts";
+import type { RestContext } from "../rest/rest-context.ts";
+import { storeBootstrapObjects } from "./bootstrap-objects.ts";
+import { registerCustomVersions } from "./local-api-services.ts";
+import { maintainNamespaceDefaults } from "./namespace-defaults.ts";
+import { maintainServiceAddresses } from "./service-addresses.ts";
 
 /** Source: pkg/controlplane of Kubernetes v1.36.3. */
 const systemNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"] as const;
 
 /** Options of {@link bootstrap}. */
 export interface BootstrapOptions {
+  /** Address that the server listens on. */
+  readonly host: string;
   /** Target port of the service `kubernetes`. */
   readonly port: number;
   /** Certificate authority of clients, PEM. */
@@ -16,10 +27,13 @@ export interface BootstrapOptions {
 }
 
 /**
- * Creates the objects that every new cluster has: the system namespaces, the service `kubernetes`, two priority classes, and the config map
- * that tells kubelets which authority signs client certificates.
+ * Creates the objects that every new cluster has: the system namespaces, the service `kubernetes` with its endpoints, two priority classes, the
+ * config maps of the API server, and those of {@link storeBootstrapObjects}.
+ *
+ * @returns a handle that stops keeping API services of custom resources, IP addresses of services, and the defaults of namespaces
  */
-export function bootstrap(cluster: Cluster, { port, caPem }: BootstrapOptions): void {
+export function bootstrap(context: RestContext, { host, port, caPem }: BootstrapOptions): Disposable {
+  const { cluster, clock } = context;
   for (const name of systemNamespaces) cluster.create(namespaceKind, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   cluster.create(serviceKind, {
     apiVersion: "v1",
@@ -39,5 +53,33 @@ export function bootstrap(cluster: Cluster, { port, caPem }: BootstrapOptions): 
     kind: "ConfigMap",
     metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
     data: { "client-ca-file": caPem },
+  });
+  cluster.create(configMapKind, {
+    metadata: { name: "kube-apiserver-legacy-service-account-token-tracking", namespace: "kube-system" },
+    data: { since: rfc3339(clock.now()).slice(0, "2026-01-01".length) },
+  });
+  // The real server does not advertise a loopback address either.
+  if (isIPv4(host) && !host.startsWith("127.") && host !== "0.0.0.0") advertise(cluster, host, port);
+  storeBootstrapObjects(context);
+  const resources = new Disposables();
+  resources.use(registerCustomVersions(cluster, clock));
+  resources.use(maintainServiceAddresses(cluster, clock));
+  if (context.serviceAccounts) resources.use(maintainNamespaceDefaults(cluster, caPem));
+  return resources;
+}
+
+/** Creates the endpoints of the service `kubernetes`. Source: pkg/controlplane/reconcilers of Kubernetes v1.36.3. */
+function advertise(cluster: Cluster, ip: string, port: number): void {
+  const ports = [{ name: "https", port, protocol: "TCP" }];
+  const metadata = { name: "kubernetes", namespace: "default" };
+  cluster.create(endpointsKind, {
+    metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+    subsets: [{ addresses: [{ ip }], ports }],
+  });
+  cluster.create(endpointSliceKind, {
+    metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [ip], conditions: { ready: true } }],
+    ports,
   });
 }

@@ -1,7 +1,6 @@
-import type { Clock, Random } from "@virtual-kubelet/clock";
-import type { Cluster } from "../rest/cluster.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { Disposables } from "../resources/disposables.ts";
+import type { RestContext } from "../rest/rest-context.ts";
 import { startCertificateApprover } from "./certificates/certificate-approver.ts";
 import { startCertificateSigner, type Signer } from "./certificates/certificate-signer.ts";
 import { startClusterRoleAggregation } from "./cluster-role-aggregation/cluster-role-aggregation.ts";
@@ -15,6 +14,7 @@ import { createEventRecorder } from "./shared/event-recorder.ts";
 import { startGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { startJobController } from "./job/job-controller.ts";
 import { startJobTtl } from "./job/job-ttl.ts";
+import { runNamespaceDeletion } from "./namespace/namespace-deletion.ts";
 import { startNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
 import { startPodGarbageCollector } from "./pod-garbage-collector/pod-garbage-collector.ts";
 import { startReplicaSetController } from "./replica-set/replica-set-controller.ts";
@@ -26,13 +26,11 @@ import { startVolumeProtection } from "./volume-protection/volume-protection.ts"
 
 /** Options of {@link startControllers}. */
 export interface ControllersOptions {
-  readonly clock: Clock;
-  readonly random: Random;
   /** Decides whether a node may have the certificate it requests. */
   readonly authorizer: Authorizer;
   readonly signer: Signer;
   /** Called with errors of controllers; the failed work is retried. Default: errors are ignored. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -42,12 +40,11 @@ export interface ControllersOptions {
  *
  * @returns a handle that stops the controllers
  */
-export function startControllers(
-  cluster: Cluster,
-  { clock, random, authorizer, signer, onError = () => undefined }: ControllersOptions,
-): Disposable {
+export function startControllers(rest: RestContext, { authorizer, signer, onError = () => undefined }: ControllersOptions): Disposable {
+  const { cluster, clock, random } = rest;
   const context: ControllerContext = { cluster, clock, random, onError, events: createEventRecorder({ cluster, clock }) };
   const resources = new Disposables();
+  resources.use(runNamespaceDeletion({ context: rest, cluster, onError }));
   resources.use(startGarbageCollector(context));
   resources.use(startReplicaSetController(context));
   resources.use(startDeploymentController(context));

@@ -67,6 +67,8 @@ export interface WriteContext {
   readonly clock: Clock;
   /** Source of name suffixes and addresses. */
   readonly random: Random;
+  /** Whether pods are given a service account, which must exist. */
+  readonly serviceAccounts: boolean;
   readonly cluster: ObjectReader;
 }
 

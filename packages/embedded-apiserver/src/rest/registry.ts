@@ -21,6 +21,8 @@ export interface RegistryOptions {
   readonly random: Random;
   readonly storage: Storage;
   readonly kindTable: KindTable;
+  /** Whether pods are given a service account, which must exist; default: true. */
+  readonly serviceAccounts?: boolean;
 }
 
 /** Implements {@link Cluster} with the same verbs as HTTP. */
@@ -30,7 +32,14 @@ export class Registry implements Cluster {
 
   constructor(options: RegistryOptions) {
     const kinds = options.kindTable.all;
-    this.context = { ...options, kinds, cluster: this, admission: new AdmissionChain(), managedTypes: new ManagedTypes(kinds) };
+    this.context = {
+      serviceAccounts: true,
+      ...options,
+      kinds,
+      cluster: this,
+      admission: new AdmissionChain(),
+      managedTypes: new ManagedTypes(kinds),
+    };
   }
 
   kinds(): readonly Kind[] {

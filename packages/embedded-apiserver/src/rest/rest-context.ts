@@ -19,6 +19,8 @@ export interface RestContext {
   readonly kindTable: KindTable;
   /** The same objects, for the hooks of kinds. */
   readonly cluster: Cluster;
+  /** Whether pods are given a service account. */
+  readonly serviceAccounts: boolean;
   /** Checks and changes of every write. */
   readonly admission: AdmissionChain;
   readonly managedTypes: ManagedTypes;

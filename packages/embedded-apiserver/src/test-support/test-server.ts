@@ -41,7 +41,7 @@ export const patches = {
   strategic: "application/strategic-merge-patch+json",
 } as const;
 
-/** Starts a server for a test; by default without controllers. */
+/** Starts a server for a test; by default without controllers, but with service accounts. */
 export async function startTestServer(options: ApiServerOptions = {}): Promise<TestServer> {
   const clock = new VirtualClock();
   const server = await startApiServer({
@@ -49,6 +49,7 @@ export async function startTestServer(options: ApiServerOptions = {}): Promise<T
     random: new SeededRandom(1),
     listen: false,
     controllers: false,
+    serviceAccounts: true,
     token: "admin-token",
     ...options,
   });

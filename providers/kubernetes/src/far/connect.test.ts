@@ -22,7 +22,7 @@ let copies = 0;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "far-connect-"));
   kubeconfig = join(folder, "kubeconfig");
-  server = await startApiServer({ controllers: false });
+  server = await startApiServer({ controllers: false, serviceAccounts: true });
   await server.writeKubeconfig(kubeconfig);
 });
 afterAll(async () => {

@@ -16,7 +16,7 @@ let isCurrent: boolean;
 let objects: OwnerObjects;
 
 beforeEach(async () => {
-  server = await startApiServer({ listen: false, controllers: false });
+  server = await startApiServer({ listen: false, controllers: false, serviceAccounts: true });
   client = createKubeClient(server.transport());
   shown = undefined;
   isCurrent = true;

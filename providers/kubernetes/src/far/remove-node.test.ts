@@ -10,7 +10,7 @@ const { signal } = new AbortController();
 const owner = { clusterId: "home", nodeName: "far-a" };
 
 test("pods and copies of the node go; its owner object, and everything of others, stays", async () => {
-  await using server = await startApiServer({ listen: false, controllers: false });
+  await using server = await startApiServer({ listen: false, controllers: false, serviceAccounts: true });
   const client = createKubeClient(server.transport(), { clock: new VirtualClock() });
   const put = async (kind: "pods" | "secrets" | "configMaps", name: string, tags: object): Promise<void> => {
     const spec = kind === "pods" ? { spec: { containers: [{ name: "main", image: "x" }] } } : {};

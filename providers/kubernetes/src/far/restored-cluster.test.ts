@@ -21,7 +21,7 @@ let node: OpenedNode;
 beforeEach(async () => {
   clock = new VirtualClock();
   isRestored = false;
-  backup = await startApiServer({ listen: false, controllers: false, clock });
+  backup = await startApiServer({ listen: false, controllers: false, serviceAccounts: true, clock });
   const restored = backup.transport();
   rig = await startFarRig({
     clock,

@@ -12,7 +12,7 @@ let far: Awaited<ReturnType<typeof startApiServer>>;
 let client: KubeClient;
 
 beforeAll(async () => {
-  far = await startApiServer({ listen: false, controllers: false });
+  far = await startApiServer({ listen: false, controllers: false, serviceAccounts: true });
   client = createKubeClient(far.transport(), { clock: new VirtualClock() });
   await Promise.all([
     create(podOf("plain", "n1")),

@@ -17,6 +17,7 @@ async function withRights(granted: object, use: (client: KubeClient) => Promise<
   await using far = await startApiServer({
     listen: false,
     controllers: false,
+    serviceAccounts: true,
     objects: [namespace, ...objects.map(({ object }) => object)],
   });
   const user = { user: `system:serviceaccount:vk:${accountName("far-1")}`, groups: ["system:serviceaccounts", "system:authenticated"] };

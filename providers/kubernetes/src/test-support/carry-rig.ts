@@ -65,6 +65,7 @@ export async function startCarryRig(wrap: (transport: Transport) => Transport = 
   const server = await startApiServer({
     listen: false,
     controllers: false,
+    serviceAccounts: true,
     clock,
     objects: [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "far" } }],
   });

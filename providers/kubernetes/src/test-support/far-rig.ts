@@ -60,7 +60,7 @@ export interface FarRigOptions {
 /** Starts a far cluster without nodes and without a scheduler, so that tests play the kubelet. */
 export async function startFarRig(options: FarRigOptions = {}): Promise<FarRig> {
   const { wrap = (transport) => transport, clock = new VirtualClock(), user, objects = [], onUpgrade } = options;
-  const server = await startApiServer({ listen: false, controllers: false, clock, objects });
+  const server = await startApiServer({ listen: false, controllers: false, serviceAccounts: true, clock, objects });
   const transport = wrap(server.transport(user));
   const connection: FarConnection = {
     client: createKubeClient(transport, { clock }),

@@ -130,7 +130,7 @@ export async function startMirrorRig(): Promise<MirrorRig> {
 
 async function startCluster(clock: VirtualClock): Promise<TestCluster> {
   const namespaces = ["a", "b"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
-  const server = await startApiServer({ listen: false, controllers: false, clock, objects: namespaces });
+  const server = await startApiServer({ listen: false, controllers: false, serviceAccounts: true, clock, objects: namespaces });
   const client = createKubeClient(server.transport(), { clock });
   const call = (): { readonly signal: AbortSignal } => ({ signal: AbortSignal.timeout(5_000) });
   const list = async <T extends KubernetesObject>(resource: Resource<T>, namespace: string): Promise<T[]> =>

@@ -13,7 +13,7 @@ test.each([
   ["Volume", volumeFields],
   ["VolumeProjection", projectionFields],
 ])("every field of %s has a rule, and no rule is for a field that does not exist", async (type, table) => {
-  await using server = await startApiServer({ listen: false, controllers: false });
+  await using server = await startApiServer({ listen: false, controllers: false, serviceAccounts: true });
   const client = createKubeClient(server.transport());
   const document = await client.raw("GET", "/openapi/v3/api/v1", undefined, { signal: new AbortController().signal });
   const { schemas } = (document as { readonly components: { readonly schemas: Readonly<Record<string, OpenApiSchema>> } }).components;

@@ -12,7 +12,7 @@ let check: TranslationCheck;
 
 beforeAll(async () => {
   const [clock, random] = [new VirtualClock(), new SeededRandom(1)];
-  server = await startApiServer({ listen: false, controllers: false, clock, random, objects: neededObjects });
+  server = await startApiServer({ listen: false, controllers: false, serviceAccounts: true, clock, random, objects: neededObjects });
   check = new TranslationCheck(createKubeClient(server.transport()));
 });
 afterAll(() => server?.close());

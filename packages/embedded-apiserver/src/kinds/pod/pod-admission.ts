@@ -21,8 +21,10 @@ const mirrorAnnotation = "kubernetes.io/config.mirror";
 export function admitPod(pod: ApiObject, context: WriteContext): void {
   const spec: PodSpec = pod["spec"];
   admitPriority(pod.metadata.name, spec, context);
-  if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) admitServiceAccount(pod, spec, context);
-  else admitMirrorPod(pod, spec);
+  if (context.serviceAccounts) {
+    if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) admitServiceAccount(pod, spec, context);
+    else admitMirrorPod(pod, spec);
+  }
   admitTolerations(spec);
   admitRuntimeClass(pod.metadata.name, spec, context);
 }

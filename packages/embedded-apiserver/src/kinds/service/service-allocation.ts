@@ -5,7 +5,9 @@ import { invalidValue } from "../validation/field-errors.ts";
 import { needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec } from "./service-fields.ts";
 
 const qualifiedKind = { group: "", kind: "Service" };
-/** Range of cluster IPs, 10.96.0.0/12; single-stack IPv4, as kubeadm configures it. */
+/** Range of cluster IPs; single-stack IPv4, as kubeadm configures it. */
+export const clusterIpRange = "10.96.0.0/12";
+/** The same range as numbers. */
 const range = { base: (10 << 24) | (96 << 16), size: 1 << 20 };
 /** Addresses at the beginning of the range that are not allocated automatically. Source: KEP 3070. */
 const reservedAddresses = 256;
