@@ -70,10 +70,8 @@ function scenario(program: string): void {
 
   test("create job runs a Job, and wait returns when it is complete", async () => {
     expect(await kubectl.print("create job once --image=busybox")).toBe("job.batch/once created\n");
-    await eventually(async () =>
-      expect(await kubectl.print("get pods -l job-name=once -o jsonpath={.items[*].status.phase}")).toBe("Running"),
-    );
-    expect(table(await kubectl.print("get jobs"))[1]?.slice(0, 2)).toEqual(["once", "Running"]);
+    expect(await kubectl.print("wait --for=condition=complete job/once --timeout=90s")).toBe("job.batch/once condition met\n");
+    expect(table(await kubectl.print("get jobs"))[1]?.slice(0, 2)).toEqual(["once", "Complete"]);
     await kubectl.print("delete job once");
     await kubectl.print("wait --for=delete pod -l job-name=once --timeout=90s");
 

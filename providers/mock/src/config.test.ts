@@ -45,7 +45,11 @@ test.for([
   ["an amount in upstream's form", { vk: { pods: "-1" } }, ["vk.pods: expected a quantity such as 20, 500m or 100Gi"]],
   ["a range", { podCIDR: "10.0.0.0/31" }, ["podCIDR: expected an IPv4 range from /8 to /30, such as 10.88.0.0/16"]],
   ["a key", { memroy: "1Gi" }, [': Unrecognized key: "memroy"']],
-  ["a stage's value", { stages: [{ exitAfter: "soon" }] }, ["stages.0.exitAfter: expected a duration such as 500ms, 2s or 1m30s"]],
+  [
+    "a stage's value",
+    { stages: [{ exitAfter: "soon" }] },
+    ["stages.0.exitAfter: expected a duration such as 500ms, 2s or 1m30s, or never"],
+  ],
   ["a stage's key", { stages: [{ exitAfer: "1s" }] }, ['stages.0: Unrecognized key: "exitAfer"']],
   [
     "a container's failure",

@@ -15,7 +15,7 @@ export interface MockScriptSettings {
   readonly readyAfterMs?: number | undefined;
   /** Interval at which a ready container becomes unready and ready again, in milliseconds. */
   readonly flipReadyEveryMs?: number | undefined;
-  /** Time from a container's start until it exits, in milliseconds. */
+  /** Time from a container's start until it exits, in milliseconds; `Infinity`: never. */
   readonly exitAfterMs?: number | undefined;
   /** Exit code, 0 to 255. Default: 0, or 1 with `crashLoop`. */
   readonly exitCode?: number | undefined;
@@ -62,9 +62,10 @@ export const scriptFields: { readonly [Key in keyof MockScriptSettings]-?: Scrip
   },
   exitAfterMs: {
     annotation: "exit-after",
-    help: "time from start until it exits; restartPolicy then applies",
+    help: "time from start until it exits, after which restartPolicy applies; without it never, or after 1s in the pod of a Job",
     option: "exitAfter",
-    ...duration,
+    expected: `${duration.expected}, or never`,
+    parse: (text) => (text === "never" ? Infinity : tryDurationMs(text)),
   },
   exitCode: {
     annotation: "exit-code",

@@ -318,3 +318,36 @@ test("the first stage that matches scripts a pod, and annotations go over it", a
   expect(await end({ name: "slow" })).toBe("Succeeded 0");
   expect(await end({ name: "d" })).toBe("Running -");
 });
+
+test.each<[title: string, shape: PodShape, end: string]>([
+  ["without a script", {}, "Succeeded 0"],
+  ["with an exit code", { script: { "exit-code": "3" } }, "Failed 3"],
+  ["that exits later", { script: { "exit-after": "10s" } }, "Running -"],
+  ["that never exits", { script: { "exit-after": "never" } }, "Running -"],
+  ["that fails to start", { script: { fail: "create-error" } }, "Pending -"],
+])("the pod of a Job %s, two seconds after its start", async (_, shape, end) => {
+  const rig = new MockRig(new VirtualClock());
+  const pod = podOf({ restartPolicy: "Never", ...shape });
+  const job = { apiVersion: "batch/v1", kind: "Job", name: "once", uid: "j", controller: true };
+
+  await rig.create({ ...pod, metadata: { ...pod.metadata, ownerReferences: [job] } });
+  const atFirst = rig.shown;
+  await rig.clock.advance(2_000);
+
+  const status = await rig.provider.getPodStatus(refOf(pod));
+  expect(atFirst).toMatch(/^(Running|Pending)/);
+  expect(`${status.phase} ${String(status.containerStatuses?.[0]?.state?.terminated?.exitCode ?? "-")}`).toBe(end);
+});
+
+test("a pod that another workload owns runs on", async () => {
+  const rig = new MockRig(new VirtualClock());
+  const pod = podOf({ restartPolicy: "OnFailure" });
+
+  await rig.create({
+    ...pod,
+    metadata: { ...pod.metadata, ownerReferences: [{ apiVersion: "example.com/v1", kind: "Job", name: "a", uid: "j", controller: true }] },
+  });
+  await rig.clock.advance(60_000);
+
+  expect(rig.shown).toBe("Running: running ready");
+});

@@ -53,6 +53,10 @@ export const plainContainer: ContainerScript = {
 /** Default of init containers: runs and succeeds immediately. */
 export const plainInitContainer: ContainerScript = { ...plainContainer, exitAfterMs: 0 };
 
+/** Default in the pod of a Job: completes after a second, because a Job waits for it. */
+const plainJobContainer: ContainerScript = { ...plainContainer, exitAfterMs: 1_000 };
+
+const jobScript: PodScript = { fail: undefined, container: plainJobContainer, containers: new Map() };
 const noScript: PodScript = { fail: undefined, container: plainContainer, containers: new Map() };
 const keyByAnnotation: ReadonlyMap<string, keyof MockScriptSettings> = new Map(
   scriptKeys.map((key) => [scriptFields[key].annotation, key]),
@@ -66,8 +70,10 @@ const keyByAnnotation: ReadonlyMap<string, keyof MockScriptSettings> = new Map(
 export function scriptOf(pod: DeepReadonly<Pod>, stages: readonly MockStage[]): PodScript {
   const stage = stages.length > 0 ? stages.find(({ match }) => matches(match, pod)) : undefined;
   const annotations = scriptAnnotations(pod);
-  if (!stage && annotations.length === 0) return noScript;
+  const isOfJob = completes(pod);
+  if (!stage && annotations.length === 0) return isOfJob ? jobScript : noScript;
 
+  const plainApp = isOfJob ? plainJobContainer : plainContainer;
   const roles = containerRoles(pod);
   const own = readAnnotations(annotations, [...roles.keys()]);
   const podSettings = { ...stage?.script, ...own.get(undefined) };
@@ -76,9 +82,17 @@ export function scriptOf(pod: DeepReadonly<Pod>, stages: readonly MockStage[]): 
     const settings = { ...stage?.containers[name], ...own.get(name) };
     if (Object.keys(settings).length === 0) continue;
     const inherited = role === "app" ? podSettings : {};
-    containers.set(name, toContainerScript({ ...inherited, ...settings }, role === "init" ? plainInitContainer : plainContainer));
+    const defaults = role === "init" ? plainInitContainer : role === "app" ? plainApp : plainContainer;
+    containers.set(name, toContainerScript({ ...inherited, ...settings }, defaults));
   }
-  return { fail: ownFailure(podSettings), container: toContainerScript(podSettings, plainContainer), containers };
+  return { fail: ownFailure(podSettings), container: toContainerScript(podSettings, plainApp), containers };
+}
+
+/** Whether the pod is a Job's. The Job's controller allows only the restart policies `Never` and `OnFailure`. */
+function completes({ metadata, spec }: DeepReadonly<Pod>): boolean {
+  const isJob = ({ apiVersion, kind, controller }: { apiVersion: string; kind: string; controller?: boolean | undefined }): boolean =>
+    kind === "Job" && apiVersion.startsWith("batch/") && (controller ?? false);
+  return spec?.restartPolicy !== "Always" && (metadata?.ownerReferences?.some(isJob) ?? false);
 }
 
 function matches({ namespace, name, labels }: MockStageMatch, { metadata }: DeepReadonly<Pod>): boolean {
@@ -153,12 +167,12 @@ function readAnnotations(
 
 function toContainerScript(settings: MockScriptSettings, defaults: ContainerScript): ContainerScript {
   const { crashLoop, fail } = settings;
-  const exitAfterMs = settings.exitAfterMs ?? (crashLoop ? 1_000 : undefined);
+  const exitAfterMs = settings.exitAfterMs ?? (crashLoop ? 1_000 : defaults.exitAfterMs);
   return {
     startDelayMs: settings.startDelayMs ?? defaults.startDelayMs,
     readyAfterMs: settings.readyAfterMs ?? defaults.readyAfterMs,
     flipReadyEveryMs: settings.flipReadyEveryMs,
-    exitAfterMs: exitAfterMs ?? defaults.exitAfterMs,
+    exitAfterMs: exitAfterMs === Infinity ? undefined : exitAfterMs,
     exitCode: settings.exitCode ?? (crashLoop ? 1 : 0),
     fail: fail === "image-pull-error" || fail === "create-error" ? fail : undefined,
     stopDelayMs: settings.stopDelayMs ?? defaults.stopDelayMs,
