@@ -224,3 +224,100 @@ test.for(["Background", "Orphan"])(
     await api.delete(`${crds}/things.${group}`);
   },
 );
+
+function replicationController(name: string, replicas: number): object {
+  const template = {
+    metadata: { labels: { app: name } },
+    spec: { schedulerName: "nobody", containers: [{ name: "main", image: "main:1" }] },
+  };
+  return { metadata: { name }, spec: { replicas, selector: { app: name }, template } };
+}
+
+/** Creates a replication controller and waits for its pods. */
+async function createController(api: Api, core: string, name: string, replicas: number): Promise<Owner> {
+  const { metadata } = await api.create(`${core}/replicationcontrollers`, replicationController(name, replicas));
+  await eventually(async () => {
+    const { status } = (await api.get(`${core}/replicationcontrollers/${name}`)).body;
+    expect(status.replicas).toBe(replicas);
+  }, patience);
+  return { apiVersion: "v1", kind: "ReplicationController", metadata };
+}
+
+async function podsOf(api: Api, core: string): Promise<{ metadata: { name: string; ownerReferences?: object[] } }[]> {
+  return (await api.get(`${core}/pods`)).body.items;
+}
+
+test("pods of a replication controller are deleted with it if the deletion does not orphan them", async ({ api, core }) => {
+  await createController(api, core, "web", 2);
+  await api.delete(`${core}/replicationcontrollers/web`, { orphanDependents: false });
+
+  await eventually(async () => expect(await podsOf(api, core)).toEqual([]), patience);
+  expect((await api.get(`${core}/replicationcontrollers/web`)).status).toBe(404);
+});
+
+test.for([
+  ["if the deletion says so", { orphanDependents: true }],
+  ["by default", undefined],
+] as const)("pods of a replication controller are kept %s", async ([, options], { api, core }) => {
+  await createController(api, core, "web", 3);
+  await api.delete(`${core}/replicationcontrollers/web`, options);
+
+  await eventually(async () => {
+    expect((await api.get(`${core}/replicationcontrollers/web`)).status).toBe(404);
+    const pods = await podsOf(api, core);
+    expect(pods.map(({ metadata }) => metadata.ownerReferences)).toEqual([undefined, undefined, undefined]);
+  }, patience);
+});
+
+test("a replication controller in foreground deletion stays until its pods are gone", async ({ api, core }) => {
+  await createController(api, core, "web", 2);
+  const [held] = await podsOf(api, core);
+  const pod = `${core}/pods/${held?.metadata.name ?? ""}`;
+  await api.patch("merge", pod, { metadata: { finalizers: ["example.com/hold"] } });
+  await api.delete(`${core}/replicationcontrollers/web`, { propagationPolicy: "Foreground" });
+  await eventually(async () => expect(await podsOf(api, core)).toHaveLength(1), patience);
+
+  expect((await api.get(`${core}/replicationcontrollers/web`)).body.metadata.finalizers).toEqual(["foregroundDeletion"]);
+  await api.patch("merge", pod, { metadata: { finalizers: null } });
+  await eventually(async () => expect((await api.get(`${core}/replicationcontrollers/web`)).status).toBe(404), patience);
+});
+
+test("pods that a second replication controller owns outlive the first one's foreground deletion", async ({ api, core }) => {
+  await createController(api, core, "ending", 4);
+  const staying = await createController(api, core, "staying", 0);
+  const shared = (await podsOf(api, core)).slice(0, 2).map(({ metadata }) => metadata.name);
+  for (const name of shared) {
+    const { metadata } = (await api.get(`${core}/pods/${name}`)).body;
+    await api.patch("merge", `${core}/pods/${name}`, {
+      metadata: { ownerReferences: [...metadata.ownerReferences, reference(staying, false)] },
+    });
+  }
+  await api.delete(`${core}/replicationcontrollers/ending`, { propagationPolicy: "Foreground" });
+
+  await eventually(async () => expect((await api.get(`${core}/replicationcontrollers/ending`)).status).toBe(404), patience);
+  const left = await podsOf(api, core);
+  expect(left.map(({ metadata }) => metadata.name).toSorted()).toEqual(shared.toSorted());
+  for (const { metadata } of left) expect(metadata.ownerReferences).toMatchObject([{ name: "staying" }]);
+});
+
+test.for(["Background", "Orphan"])(
+  "the ReplicaSet of a Deployment follows a deletion with the policy %s",
+  async (policy, { api, apps, core }) => {
+    const { template, ...spec } = (replicationController("web", 2) as { spec: { template: object; replicas: number } }).spec;
+    await api.create(`${apps}/deployments`, {
+      metadata: { name: "web" },
+      spec: { ...spec, selector: { matchLabels: { app: "web" } }, template },
+    });
+    const sets = async (): Promise<Owner[]> => (await api.get(`${apps}/replicasets`)).body.items;
+    await eventually(async () => expect(await podsOf(api, core)).toHaveLength(2), patience);
+    await api.delete(`${apps}/deployments/web`, { propagationPolicy: policy });
+
+    const left = policy === "Orphan" ? 1 : 0;
+    await eventually(async () => {
+      expect((await api.get(`${apps}/deployments/web`)).status).toBe(404);
+      const owners = (await sets()).map(({ metadata }) => (metadata as { ownerReferences?: object[] }).ownerReferences);
+      expect(owners).toEqual(left === 1 ? [undefined] : []);
+      expect(await podsOf(api, core)).toHaveLength(2 * left);
+    }, patience);
+  },
+);

@@ -17,7 +17,7 @@ import { startJobTtl } from "./job/job-ttl.ts";
 import { runNamespaceDeletion } from "./namespace/namespace-deletion.ts";
 import { startNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
 import { startPodGarbageCollector } from "./pod-garbage-collector/pod-garbage-collector.ts";
-import { startReplicaSetController } from "./replica-set/replica-set-controller.ts";
+import { startReplicaSetController, startReplicationController } from "./replica-set/replica-set-controller.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
 import { startStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
 import { startTaintEviction } from "./taint-eviction/taint-eviction.ts";
@@ -47,6 +47,7 @@ export function startControllers(rest: RestContext, { authorizer, signer, onErro
   resources.use(runNamespaceDeletion({ context: rest, cluster, onError }));
   resources.use(startGarbageCollector(context));
   resources.use(startReplicaSetController(context));
+  resources.use(startReplicationController(context));
   resources.use(startDeploymentController(context));
   resources.use(startDaemonSetController(context));
   resources.use(startStatefulSetController(context));

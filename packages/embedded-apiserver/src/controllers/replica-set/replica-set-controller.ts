@@ -1,9 +1,10 @@
-import { selectsLabels } from "@virtual-kubelet/kubernetes";
+import { type LabelSelector, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../resources/disposables.ts";
 import { equalJson } from "../../json/json-value.ts";
-import type { ApiObject } from "../../kinds/kind.ts";
+import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
+import { replicationControllerKind } from "../../kinds/workload/replication-controller.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus } from "../../kinds/workload/workload-fields.ts";
 import { claimObjects } from "../shared/claim-objects.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
@@ -17,7 +18,16 @@ import { replicaSetPod } from "./replica-set-pod.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
-const component = "replicaset-controller";
+/** A kind that keeps a number of equal pods. */
+interface ReplicaKind {
+  readonly kind: Kind;
+  /** Source of events. */
+  readonly component: string;
+  readonly selectorOf: (owner: Readonly<ApiObject>) => LabelSelector | null;
+  /** Whether the status counts terminating pods. */
+  readonly countsTerminating: boolean;
+}
+
 /** Maximum pods created or deleted in one sync. Based on `BurstReplicas`. */
 const burst = 100;
 
@@ -28,16 +38,38 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
  * Source: Kubernetes v1.36.3 pkg/controller/replicaset.
  */
 export function startReplicaSetController(context: ControllerContext): Disposable {
+  return startReplicaController(context, {
+    kind: replicaSetKind,
+    component: "replicaset-controller",
+    selectorOf: ({ spec }) => spec.selector,
+    countsTerminating: true,
+  });
+}
+
+/**
+ * The same for ReplicationControllers, whose selectors are plain maps.
+ * Source: Kubernetes v1.36.3 pkg/controller/replication, which converts them to ReplicaSets.
+ */
+export function startReplicationController(context: ControllerContext): Disposable {
+  return startReplicaController(context, {
+    kind: replicationControllerKind,
+    component: "replication-controller",
+    selectorOf: ({ spec }) => ({ matchLabels: spec.selector ?? {} }),
+    countsTerminating: false,
+  });
+}
+
+function startReplicaController(context: ControllerContext, { kind, component, selectorOf, countsTerminating }: ReplicaKind): Disposable {
   const { cluster, clock } = context;
   const resources = new Disposables();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const byUid = resources.use(
-    new ObjectIndex(cluster, replicaSetKind, (replicaSet) => [replicaSet.metadata.uid, `in/${replicaSet.metadata.namespace}`]),
+    new ObjectIndex(cluster, kind, (replicaSet) => [replicaSet.metadata.uid, `in/${replicaSet.metadata.namespace}`]),
   );
   const queue = resources.use(createWorkQueue({ ...context, process: sync }));
-  resources.use(cluster.watch(replicaSetKind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
+  resources.use(cluster.watch(kind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
   resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
-  for (const replicaSet of cluster.list(replicaSetKind)) queue.add(keyOf(replicaSet));
+  for (const replicaSet of cluster.list(kind)) queue.add(keyOf(replicaSet));
   return resources;
 
   /** Queues the pod's ReplicaSet, or, for a pod without a controller, every ReplicaSet that selects it. */
@@ -45,12 +77,12 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
     const owner = controllerOf(pod);
     const candidates = owner === undefined ? byUid.get(`in/${pod.metadata.namespace}`) : byUid.get(owner.uid);
     for (const replicaSet of candidates)
-      if (owner !== undefined || selectsLabels(replicaSet["spec"].selector, pod.metadata.labels)) queue.add(keyOf(replicaSet));
+      if (owner !== undefined || selectsLabels(selectorOf(replicaSet), pod.metadata.labels)) queue.add(keyOf(replicaSet));
   }
 
   function sync(key: string): number | undefined {
     const { namespace, name } = parseKey(key);
-    const replicaSet = cluster.get(replicaSetKind, namespace, name);
+    const replicaSet = cluster.get(kind, namespace, name);
     if (replicaSet === undefined) return undefined;
     const { active, terminating } = claim(replicaSet);
     let failure: unknown;
@@ -63,7 +95,8 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
       }
     }
     const { status, nextAvailableMs } = replicaSetStatus(replicaSet, { active, terminating, failure, nowMs: clock.now() });
-    writeStatus(replicaSet, status);
+    const { terminatingReplicas: _terminating, ...others } = status;
+    writeStatus(replicaSet, countsTerminating ? status : others);
     if (failure !== undefined) throw failure;
     return isDone ? nextAvailableMs : 0;
   }
@@ -71,7 +104,8 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
   function claim(replicaSet: Readonly<ApiObject>): { active: Readonly<ApiObject>[]; terminating: Readonly<ApiObject>[] } {
     const mine = claimObjects(cluster, {
       owner: replicaSet,
-      ownerKind: replicaSetKind,
+      ownerKind: kind,
+      selector: selectorOf(replicaSet),
       kind: podKind,
       owned: pods.get(replicaSet.metadata.uid),
       orphans: pods.get(orphansOf(replicaSet.metadata.namespace)),
@@ -88,7 +122,7 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
     const { failure } = createPods(
       context,
       actor,
-      Array.from({ length: Math.min(Math.max(missing, 0), burst) }, () => replicaSetPod(replicaSet)),
+      Array.from({ length: Math.min(Math.max(missing, 0), burst) }, () => replicaSetPod(replicaSet, kind)),
     );
     if (failure !== undefined) throw failure;
     for (const pod of podsToDelete(active, relatedPods(replicaSet), { count: Math.min(-missing, burst), nowMs: clock.now() }))
@@ -106,15 +140,9 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
     return siblings.flatMap((sibling) => pods.get(sibling.metadata.uid));
   }
 
-  function writeStatus(replicaSet: Readonly<ApiObject>, status: ReplicaSetStatus): void {
+  function writeStatus(replicaSet: Readonly<ApiObject>, status: Partial<ReplicaSetStatus>): void {
     const { namespace, name, uid } = replicaSet.metadata;
     if (equalJson(replicaSet["status"], status)) return;
-    cluster.update(
-      replicaSetKind,
-      namespace,
-      name,
-      (object) => (object.metadata.uid === uid ? { ...object, status } : undefined),
-      "status",
-    );
+    cluster.update(kind, namespace, name, (object) => (object.metadata.uid === uid ? { ...object, status } : undefined), "status");
   }
 }

@@ -7,6 +7,8 @@ import { controllerReference, withOwner, withoutOwners } from "./ownership.ts";
 export interface ClaimOptions {
   readonly owner: Readonly<ApiObject>;
   readonly ownerKind: Kind;
+  /** Default: `spec.selector` of the owner. */
+  readonly selector?: LabelSelector | null;
   readonly kind: Kind;
   /** Objects that the owner controls. */
   readonly owned: readonly Readonly<ApiObject>[];
@@ -26,9 +28,8 @@ export interface ClaimOptions {
  */
 export function claimObjects(
   cluster: Cluster,
-  { owner, ownerKind, kind, owned, orphans, canChange, finalizer }: ClaimOptions,
+  { owner, ownerKind, kind, owned, orphans, canChange, finalizer, selector = owner["spec"].selector }: ClaimOptions,
 ): Readonly<ApiObject>[] {
-  const selector: LabelSelector | null = owner["spec"].selector;
   const { namespace, uid, deletionTimestamp } = owner.metadata;
   const matches = ({ metadata }: Readonly<ApiObject>): boolean => selectsLabels(selector, metadata.labels);
   const mine = owned.filter(matches);

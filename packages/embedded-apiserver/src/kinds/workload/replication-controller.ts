@@ -21,10 +21,7 @@ function count(name: string, description: string, cell: (controller: ApiObject) 
   return { name, type: "integer", description, cell };
 }
 
-/**
- * Stored only; no pods are created for it.
- * Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go, pkg/registry/core/replicationcontroller/strategy.go and pkg/printers.
- */
+/** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go, pkg/registry/core/replicationcontroller/strategy.go and pkg/printers. */
 export const replicationControllerKind: Kind = {
   group: "",
   version: "v1",
