@@ -128,8 +128,31 @@ export interface Kind {
   readonly columns?: readonly Column[];
   /** Present for custom resources, which have no definition in the OpenAPI document. */
   readonly custom?: CustomKind;
-  /** Version in which objects are stored, if it is another one. */
+  /** Version in which objects are stored, if they have several. */
   readonly storageVersion?: string;
+  /** Group in which objects are stored, if it is another one. */
+  readonly storageGroup?: string;
+  /** Converts between this version and the stored one; default: they differ only in `apiVersion`. */
+  readonly conversion?: VersionConversion;
+}
+
+/** Converts objects of a kind between one of its versions and the stored version. The caller sets `apiVersion`. */
+export interface VersionConversion {
+  /** Object in the kind's version. The argument is shared and must not be modified. */
+  readonly fromStorage: (stored: Readonly<ApiObject>) => ApiObject;
+  /** Object in the stored version. The argument is complete: decoded, defaulted and validated. It must not be modified. */
+  readonly toStorage: (object: Readonly<ApiObject>) => ApiObject;
+}
+
+/** Group and version in which a kind's objects are stored. */
+export function storageFormOf({ group, version, storageGroup = group, storageVersion = version }: Kind): Pick<Kind, "group" | "version"> {
+  return { group: storageGroup, version: storageVersion };
+}
+
+/** Whether objects are stored in the kind's own version; false for the other versions, which are views of the same objects. */
+export function isStorageKind(kind: Kind): boolean {
+  const { group, version } = storageFormOf(kind);
+  return group === kind.group && version === kind.version;
 }
 
 /** Part of a {@link Kind} that only custom resources have. */

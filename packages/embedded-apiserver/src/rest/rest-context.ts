@@ -2,10 +2,10 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { AdmissionChain, AdmissionOperation, AdmissionSubject } from "../admission/admission-plugin.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
 import type { Cluster } from "./cluster.ts";
-import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { isStorageKind, type ApiObject, type Kind } from "../kinds/kind.ts";
 import type { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
-import { viewInVersion } from "../custom-resources/version-view.ts";
+import { viewInVersion } from "../storage/version-view.ts";
 import type { ObjectCollection, Storage } from "../storage/storage.ts";
 
 /** Dependencies of the verbs. */
@@ -62,7 +62,7 @@ export interface ObjectAddress {
 /** Stored objects of the kind. */
 export function collectionOf(context: RestContext, kind: Kind): ObjectCollection {
   const collection = context.storage.collection(kind);
-  return kind.storageVersion === undefined ? collection : viewInVersion(collection, kind);
+  return kind.storageVersion === undefined && isStorageKind(kind) ? collection : viewInVersion(collection, kind);
 }
 
 /** Kind by group and plural name, in any version; `undefined` if there is none. */

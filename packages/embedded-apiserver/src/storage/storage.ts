@@ -1,5 +1,5 @@
 import { expired } from "../errors/api-status-error.ts";
-import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { objectJson } from "./object-json.ts";
 import { byCodeUnits, SortedNames } from "./sorted-names.ts";
 
@@ -225,7 +225,7 @@ export class Storage {
 
   /** Objects of a kind. */
   collection(kind: Kind): Collection {
-    const key = `${kind.plural}.${kind.group}`;
+    const key = `${kind.plural}.${storageFormOf(kind).group}`;
     let collection = this.#collections.get(key);
     if (collection === undefined) this.#collections.set(key, (collection = new Collection(kind, this.#counter, this.#historyLimit)));
     return collection;

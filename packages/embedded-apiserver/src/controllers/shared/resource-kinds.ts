@@ -1,15 +1,10 @@
-import type { Kind } from "../../kinds/kind.ts";
+import { isStorageKind, storageFormOf, type Kind } from "../../kinds/kind.ts";
 import { Disposables } from "../../resources/disposables.ts";
 import type { Cluster } from "../../rest/cluster.ts";
 
-/** Name of a resource in all its versions, such as `deployments.apps`, or `pods.` for the core group. */
-export function resourceOf({ plural, group }: Kind): string {
-  return `${plural}.${group}`;
-}
-
-/** Whether the kind is the version in which its objects are stored. */
-function isStored({ version, storageVersion = version }: Kind): boolean {
-  return version === storageVersion;
+/** Name of a resource in all its versions and groups, such as `deployments.apps`, or `pods.` for the core group. */
+export function resourceOf(kind: Kind): string {
+  return `${kind.plural}.${storageFormOf(kind).group}`;
 }
 
 /** One served version of each resource: the stored one if it is served. */
@@ -17,7 +12,7 @@ export function oneVersionEach(kinds: readonly Kind[]): Kind[] {
   const chosen = new Map<string, Kind>();
   for (const kind of kinds) {
     const resource = resourceOf(kind);
-    if (isStored(kind) || !chosen.has(resource)) chosen.set(resource, kind);
+    if (isStorageKind(kind) || !chosen.has(resource)) chosen.set(resource, kind);
   }
   return [...chosen.values()];
 }

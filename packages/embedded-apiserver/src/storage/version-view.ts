@@ -1,0 +1,85 @@
+import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
+import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
+
+/** Cache of converted objects by kind. */
+const converted = new WeakMap<StoredObject, WeakMap<Kind, StoredObject>>();
+
+/**
+ * Collection of a kind that is stored as another version, or as a kind of another group. Without {@link Kind.conversion} the versions differ
+ * only in `apiVersion`.
+ *
+ * @param collection - objects as stored
+ */
+export function viewInVersion(collection: ObjectCollection, kind: Kind): ObjectCollection {
+  const view = (stored: StoredObject): StoredObject => inVersion(stored, kind);
+  const viewEvent = (event: StorageEvent): StorageEvent => ({
+    ...event,
+    current: view(event.current),
+    previous: event.previous === undefined ? undefined : view(event.previous),
+  });
+  return {
+    kind,
+    get: (namespace, name) => {
+      const stored = collection.get(namespace, name);
+      return stored === undefined ? undefined : view(stored);
+    },
+    list: (namespace) => collection.list(namespace).map(view),
+    listAt: (resourceVersion, namespace) => collection.listAt(resourceVersion, namespace).map(view),
+    count: (namespace) => collection.count(namespace),
+    *values(namespace) {
+      for (const stored of collection.values(namespace)) yield view(stored);
+    },
+    put: (object) => view(collection.put(toStorage(object, kind))),
+    remove: (stored) => view(collection.remove(originalOf(collection, stored, kind))),
+    eventsSince: (resourceVersion) => collection.eventsSince(resourceVersion).map(viewEvent),
+    subscribe: (listener) => collection.subscribe((event) => listener(viewEvent(event))),
+  };
+}
+
+/**
+ * Remembers the form of a stored object in a kind's version, so that {@link Kind.conversion} is not called for it.
+ *
+ * @param object - in the version of `kind`, with the resourceVersion of `stored`
+ */
+function rememberConverted(stored: StoredObject, kind: Kind, object: ApiObject): StoredObject {
+  const made = new StoredObject(object, stored.resourceVersion);
+  const kinds = converted.get(stored) ?? new WeakMap<Kind, StoredObject>();
+  converted.set(stored, kinds.set(kind, made));
+  return made;
+}
+
+/** Form of a stored object in a kind's version that is already known; `undefined` before its first conversion. */
+function knownConversion(stored: StoredObject, kind: Kind): StoredObject | undefined {
+  return stored.object.apiVersion === apiVersionText(kind) ? stored : converted.get(stored)?.get(kind);
+}
+
+function inVersion(stored: StoredObject, kind: Kind): StoredObject {
+  const known = knownConversion(stored, kind);
+  if (known !== undefined) return known;
+  const { conversion } = kind;
+  const object = conversion === undefined ? stored.object : conversion.fromStorage(stored.object);
+  return rememberConverted(stored, kind, withVersion(object, apiVersionText(kind)));
+}
+
+function toStorage(object: ApiObject, kind: Kind): ApiObject {
+  const storageVersion = apiVersionText(storageFormOf(kind));
+  if (object.apiVersion === storageVersion) return object;
+  return withVersion(kind.conversion === undefined ? object : kind.conversion.toStorage(object), storageVersion);
+}
+
+/** Stored object behind a view; converted back if the view's object is a later state of it. */
+function originalOf(collection: ObjectCollection, viewed: StoredObject, kind: Kind): StoredObject {
+  const { namespace = "", name } = viewed.object.metadata;
+  const stored = collection.get(namespace, name);
+  if (stored !== undefined && knownConversion(stored, kind) === viewed) return stored;
+  return new StoredObject(toStorage({ ...viewed.object, metadata: { ...viewed.object.metadata } }, kind), viewed.resourceVersion);
+}
+
+function apiVersionText({ group, version }: Pick<Kind, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** `kind` and `apiVersion` come first, as in other objects. */
+function withVersion({ kind, apiVersion: _old, ...fields }: Readonly<ApiObject>, apiVersion: string): ApiObject {
+  return { kind, apiVersion, ...fields };
+}
