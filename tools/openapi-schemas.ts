@@ -3,83 +3,20 @@
  * types. The schemas come from the OpenAPI v3 documents in Kubernetes' source tree, the wire facts that OpenAPI leaves
  * out (pointers, `omitempty`) from the Go types. Both are Apache-2.0, by The Kubernetes Authors.
  *
- *   node tools/openapi-schemas.ts "$(go env GOMODCACHE)/k8s.io" 1.36.3
+ *   node --conditions=@virtual-kubelet/source tools/openapi-schemas.ts "$(go env GOMODCACHE)/k8s.io" 1.36.3
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { apiKinds } from "./api-kinds.ts";
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Schema = { [key: string]: Json; properties?: Record<string, Json> };
 
-const groups = [
-  "",
-  "admissionregistration.k8s.io",
-  "apiextensions.k8s.io",
-  "apiregistration.k8s.io",
-  "apps",
-  "authentication.k8s.io",
-  "authorization.k8s.io",
-  "autoscaling",
-  "batch",
-  "certificates.k8s.io",
-  "coordination.k8s.io",
-  "discovery.k8s.io",
-  "events.k8s.io",
-  "flowcontrol.apiserver.k8s.io",
-  "networking.k8s.io",
-  "node.k8s.io",
-  "policy",
-  "rbac.authorization.k8s.io",
-  "resource.k8s.io",
-  "scheduling.k8s.io",
-  "storage.k8s.io",
-];
+/** Groups and versions whose documents are read. */
+const groupVersions = [...new Map(apiKinds.map(({ group, version }) => [`${group}/${version}`, { group, version }])).values()];
 
-/** Groups and versions whose documents are read: version v1 of each group, and others that the server has. */
-const groupVersions = [...groups.map((group) => ({ group, version: "v1" })), { group: "autoscaling", version: "v2" }];
-
-/** The kinds that are stored, and the bodies of sub-resources; all they refer to comes along. */
-const roots = [
-  ...["Namespace", "Node", "Pod", "ConfigMap", "Secret", "ServiceAccount", "Service", "Event", "Binding"].map(
-    (kind) => `io.k8s.api.core.v1.${kind}`,
-  ),
-  ...["PersistentVolume", "PersistentVolumeClaim", "PodTemplate", "ReplicationController"].map((kind) => `io.k8s.api.core.v1.${kind}`),
-  ...["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"].map((kind) => `io.k8s.api.apps.v1.${kind}`),
-  ...["Endpoints", "LimitRange", "ResourceQuota"].map((kind) => `io.k8s.api.core.v1.${kind}`),
-  ...["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map((kind) => `io.k8s.api.admissionregistration.v1.${kind}`),
-  ...["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"].flatMap((kind) => [
-    `io.k8s.api.admissionregistration.v1.${kind}`,
-    `io.k8s.api.admissionregistration.v1.${kind}Binding`,
-  ]),
-  "io.k8s.api.authentication.v1.TokenRequest",
-  ...["SelfSubjectReview", "TokenReview"].map((kind) => `io.k8s.api.authentication.v1.${kind}`),
-  ...["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"].map(
-    (kind) => `io.k8s.api.authorization.v1.${kind}`,
-  ),
-  "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
-  "io.k8s.api.certificates.v1.CertificateSigningRequest",
-  "io.k8s.api.discovery.v1.EndpointSlice",
-  ...["FlowSchema", "PriorityLevelConfiguration"].map((kind) => `io.k8s.api.flowcontrol.v1.${kind}`),
-  ...["IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR"].map((kind) => `io.k8s.api.networking.v1.${kind}`),
-  "io.k8s.api.node.v1.RuntimeClass",
-  ...["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) => `io.k8s.api.rbac.v1.${kind}`),
-  ...["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"].map((kind) => `io.k8s.api.resource.v1.${kind}`),
-  "io.k8s.api.scheduling.v1.PriorityClass",
-  ...["CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"].map(
-    (kind) => `io.k8s.api.storage.v1.${kind}`,
-  ),
-  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
-  "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService",
-  "io.k8s.api.autoscaling.v1.Scale",
-  "io.k8s.api.batch.v1.CronJob",
-  "io.k8s.api.batch.v1.Job",
-  "io.k8s.api.coordination.v1.Lease",
-  "io.k8s.api.events.v1.Event",
-  "io.k8s.api.policy.v1.Eviction",
-  "io.k8s.api.policy.v1.PodDisruptionBudget",
-  "io.k8s.api.storage.v1.StorageClass",
-  "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
-];
+/** The kinds that cross the wire; all they refer to comes along. */
+const roots = apiKinds.map(({ schema }) => schema);
 
 const gvkKey = "x-kubernetes-group-version-kind";
 
@@ -218,7 +155,9 @@ function lines(entries: [string, unknown][]): string {
 
 const [modules, version] = process.argv.slice(2);
 if (modules === undefined || version === undefined)
-  throw new Error("usage: node tools/openapi-schemas.ts <Go module cache>/k8s.io <Kubernetes version, such as 1.36.3>");
+  throw new Error(
+    "usage: node --conditions=@virtual-kubelet/source tools/openapi-schemas.ts <Go module cache>/k8s.io <Kubernetes version, such as 1.36.3>",
+  );
 const schemas = closure(readSchemas(join(modules, `kubernetes@v${version}`)));
 const wire = Object.entries(wireFacts(schemas, modules, version.slice(2)));
 const source = `Kubernetes v${version}, api/openapi-spec/v3 and the Go types (Apache-2.0, The Kubernetes Authors); cut down by tools/openapi-schemas.ts`;

@@ -1,5 +1,5 @@
 import { isJsonObject, parseQuantity, quantityProblem } from "@virtual-kubelet/kubernetes";
-import { type FieldSchema, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
+import { type FieldSchema, jsonSchemaDefinition, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 import { writtenQuantity } from "./written-quantity.ts";
 
@@ -58,9 +58,21 @@ class Decoder {
         return isJsonObject(value) ? this.#map(schema.values, value, place) : this.#wrongType(schema, value, place);
       case "array":
         return Array.isArray(value) ? this.#array(schema.items, value, place) : this.#wrongType(schema, value, place);
+      case "schemaOrOther":
+        return this.#schemaOrOther(value, place);
       default:
         return this.#scalar(schema, value, place);
     }
+  }
+
+  /** Unknown fields below are dropped silently, because Go has a decoder of its own here. */
+  #schemaOrOther(value: unknown, place: Place): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#schemaOrOther(item, place));
+    if (!isJsonObject(value)) return value;
+    const inner = new Decoder();
+    const object = inner.struct(structSchema(jsonSchemaDefinition), value, place);
+    this.typeProblem ??= inner.typeProblem;
+    return object;
   }
 
   #scalar(schema: ScalarSchema, value: unknown, place: Place): unknown {
@@ -144,7 +156,7 @@ class Decoder {
   }
 }
 
-type ScalarSchema = Exclude<TypeSchema, { type: "struct" | "map" | "array" }>;
+type ScalarSchema = Exclude<TypeSchema, { type: "struct" | "map" | "array" | "schemaOrOther" }>;
 
 function hasJsonType(schema: ScalarSchema, value: unknown): boolean {
   switch (schema.type) {
@@ -251,6 +263,7 @@ function goTypeName(schema: TypeSchema): string {
     case "quantity":
     case "string":
     case "any":
+    case "schemaOrOther":
       return "string";
   }
 }

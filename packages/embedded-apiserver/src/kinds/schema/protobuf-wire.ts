@@ -1,3 +1,6 @@
+/** First bytes of a Kubernetes protobuf body. */
+export const protobufMagic: Buffer = Buffer.from("k8s\0");
+
 /** A field of a message: its number, and a number or bytes depending on the wire type. */
 export interface WireField {
   readonly number: number;

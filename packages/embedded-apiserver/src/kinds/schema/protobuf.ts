@@ -1,16 +1,14 @@
-import { readFileSync } from "node:fs";
-import { once } from "./once.ts";
-import { packedNumbers, ProtobufError, wireFields, type WireField } from "./protobuf-wire.ts";
+import { isItemsMessage, messageFields, messageOfKind, type MessageField } from "./protobuf-messages.ts";
+import { packedNumbers, ProtobufError, protobufMagic, wireFields, type WireField } from "./protobuf-wire.ts";
 
 /** Media type of {@link decodeProtobuf}'s input. */
 export const protobufMediaType = "application/vnd.kubernetes.protobuf";
 
-const magic = Buffer.from("k8s\0");
 const decoder = new TextDecoder();
 
 /** Whether a body is Kubernetes protobuf; its first bytes cannot begin a JSON text. */
 export function isProtobuf(body: Uint8Array): boolean {
-  return magic.equals(body.subarray(0, magic.length));
+  return protobufMagic.equals(body.subarray(0, protobufMagic.length));
 }
 
 /**
@@ -24,7 +22,7 @@ export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
   if (!isProtobuf(body)) throw new ProtobufError("the body does not begin with the four bytes of Kubernetes protobuf");
   let typeMeta: WireField["value"] = new Uint8Array();
   let raw: WireField["value"] = new Uint8Array();
-  for (const { number, value } of wireFields(body.subarray(magic.length))) {
+  for (const { number, value } of wireFields(body.subarray(protobufMagic.length))) {
     if (number === 1) typeMeta = value;
     else if (number === 2) raw = value;
   }
@@ -34,44 +32,20 @@ export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
     if (number === 1) apiVersion = textOf(value);
     else if (number === 2) kind = textOf(value);
   }
-  const name = kind === "DeleteOptions" ? "meta.v1.DeleteOptions" : messageFile().kinds[`${apiVersion} ${kind}`];
+  const name = kind === "DeleteOptions" ? "meta.v1.DeleteOptions" : messageOfKind(apiVersion, kind);
   if (name === undefined) throw new ProtobufError(`the kind ${kind} of ${apiVersion} is only accepted as JSON`);
   return { kind, apiVersion, ...readMessage(name, bytesOf(raw)) };
 }
 
-interface MessageFile {
-  readonly kinds: Readonly<Record<string, string>>;
-  /** Number and type of each field by message, such as `2 []core.v1.Container`; `...` marks a field that is inlined. */
-  readonly messages: Readonly<Record<string, Readonly<Record<string, string>>>>;
-}
-
-/** Loaded with the first protobuf body, because most clients send JSON. */
-const messageFile = once((): MessageFile =>
-  JSON.parse(readFileSync(new URL("../../../data/protobuf-messages.json", import.meta.url), "utf8")),
-);
-
-interface MessageField {
-  /** Empty for an inlined field. */
-  readonly name: string;
-  readonly shape: "one" | "list" | "map";
-  readonly type: string;
-}
-
-const parsed = new Map<string, ReadonlyMap<number, MessageField>>();
+const byNumber = new Map<string, ReadonlyMap<number, MessageField>>();
 
 function fieldsOf(message: string): ReadonlyMap<number, MessageField> {
-  let fields = parsed.get(message);
+  let fields = byNumber.get(message);
   if (fields === undefined) {
-    fields = new Map(Object.entries(messageFile().messages[message] ?? {}).map(([name, text]) => parseField(name, text)));
-    parsed.set(message, fields);
+    fields = new Map(messageFields(message).map((field) => [field.number, field]));
+    byNumber.set(message, fields);
   }
   return fields;
-}
-
-function parseField(name: string, text: string): [number, MessageField] {
-  const [, number = "", mark = "", type = ""] = /^(\d+) (\[\]|map )?(.+)$/.exec(text) ?? [];
-  const shape = mark === "" ? "one" : mark === "[]" ? "list" : "map";
-  return [Number(number), { name: name.startsWith("...") ? "" : name, shape, type }];
 }
 
 function readMessage(message: string, bytes: Uint8Array): Record<string, unknown> {
@@ -84,7 +58,7 @@ function readMessage(message: string, bytes: Uint8Array): Record<string, unknown
     const { name, shape, type } = field;
     if (name === "") {
       for (const [key, value] of Object.entries(readMessage(type, bytesOf(wire.value)))) result.set(key, value);
-    } else if (shape === "one") {
+    } else if (shape === "one" || shape === "pointer") {
       const value = readValue(type, wire.value);
       if (value !== undefined) result.set(name, value);
     } else if (shape === "list") {
@@ -131,37 +105,63 @@ function readValue(type: string, value: WireField["value"]): unknown {
     case "int32":
     case "int64":
       return numberOf(value);
-    case "meta.v1.Time":
-      return readTime(bytesOf(value), 3);
-    case "meta.v1.MicroTime":
-      return readTime(bytesOf(value), 6);
-    case "resource.Quantity":
-      return partOf(bytesOf(value), 1, textOf) ?? "0";
-    case "intstr.IntOrString":
-      return readIntOrString(bytesOf(value));
-    case "meta.v1.FieldsV1":
-      return readFieldSet(partOf(bytesOf(value), 1, textOf) ?? "{}");
-    case "authorization.v1.ExtraValue":
-    case "authentication.v1.ExtraValue":
-      return readMessage(type, bytesOf(value))["items"] ?? [];
+    case "double":
+      return doubleOf(bytesOf(value));
     default:
-      return readMessage(type, bytesOf(value));
+      return readContent(type, bytesOf(value));
   }
 }
 
-function readFieldSet(json: string): unknown {
+function readContent(type: string, bytes: Uint8Array): unknown {
+  switch (type) {
+    case "meta.v1.Time":
+      return readTime(bytes, 3);
+    case "meta.v1.MicroTime":
+      return readTime(bytes, 6);
+    case "resource.Quantity":
+      return partOf(bytes, 1, textOf) ?? "0";
+    case "intstr.IntOrString":
+      return readIntOrString(bytes);
+    case "meta.v1.FieldsV1":
+      return readJson(partOf(bytes, 1, textOf) ?? "{}");
+    case "apiextensions.v1.JSON":
+    case "runtime.RawExtension":
+      return readJson(partOf(bytes, 1, textOf) ?? "null");
+    case "apiextensions.v1.JSONSchemaPropsOrBool":
+      return readEither(readMessage(type, bytes));
+    case "apiextensions.v1.JSONSchemaPropsOrArray":
+    case "apiextensions.v1.JSONSchemaPropsOrStringArray":
+      return readEither(readMessage(type, bytes)) || undefined;
+    default: {
+      const message = readMessage(type, bytes);
+      return isItemsMessage(type) ? (message["items"] ?? []) : message;
+    }
+  }
+}
+
+function readJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
-    throw new ProtobufError("managed fields are not valid JSON", { cause });
+    throw new ProtobufError("a free-form field is not valid JSON", { cause });
   }
+}
+
+/** Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apis/apiextensions/v1/marshal.go. */
+function readEither({ jSONSchemas, property, schema, allows }: Record<string, unknown>): unknown {
+  return jSONSchemas ?? property ?? schema ?? allows === true;
+}
+
+function doubleOf(bytes: Uint8Array): number {
+  if (bytes.length !== 8) throw new ProtobufError("expected a number of eight bytes");
+  return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
 }
 
 /** @returns `undefined` for the zero time */
 function readTime(bytes: Uint8Array, digits: 3 | 6): string | undefined {
+  if (bytes.length === 0) return undefined;
   const seconds = partOf(bytes, 1, numberOf) ?? 0;
   const nanos = partOf(bytes, 2, numberOf) ?? 0;
-  if (seconds === 0 && nanos === 0) return undefined;
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) throw new ProtobufError(`the time ${seconds} is out of range`);
   const whole = date.toISOString().slice(0, 19);

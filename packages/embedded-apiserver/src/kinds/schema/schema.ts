@@ -8,6 +8,8 @@ export type TypeSchema =
   | { readonly type: "map"; readonly values: TypeSchema }
   | { readonly type: "array"; readonly items: TypeSchema }
   | { readonly type: "integer"; readonly bits: 32 | 64 }
+  /** A JSON schema, a list of them, or something else; source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apis/apiextensions/v1/marshal.go. */
+  | { readonly type: "schemaOrOther" }
   | { readonly type: "string" | "boolean" | "number" | "bytes" | "time" | "microTime" | "quantity" | "intOrString" | "any" };
 
 export interface StructSchema {
@@ -130,6 +132,10 @@ function fieldsOf(definition: string, openApi: OpenApiSchema): ReadonlyMap<strin
   );
 }
 
+const apiExtensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
+/** Definition of the JSON schemas in custom resource definitions. */
+export const jsonSchemaDefinition: string = `${apiExtensions}.JSONSchemaProps`;
+
 const quantityDefinition = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const namedTypes: Readonly<Record<string, TypeSchema>> = {
   [quantityDefinition]: { type: "quantity" },
@@ -139,11 +145,12 @@ const namedTypes: Readonly<Record<string, TypeSchema>> = {
   "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": { type: "any" },
   "io.k8s.apimachinery.pkg.runtime.RawExtension": { type: "any" },
   ...Object.fromEntries(
-    ["JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray"].map((name): [string, TypeSchema] => [
-      `io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.${name}`,
-      { type: "any" },
+    ["JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray"].map((name): [string, TypeSchema] => [
+      `${apiExtensions}.${name}`,
+      { type: "schemaOrOther" },
     ]),
   ),
+  [`${apiExtensions}.JSON`]: { type: "any" },
 };
 
 function typeOf(openApi: OpenApiSchema): TypeSchema {

@@ -1,0 +1,18 @@
+/**
+ * Encodes a value as Go's `json.Marshal` encodes maps: keys are sorted, and characters that HTML gives a meaning are escaped.
+ *
+ * @param value - JSON
+ */
+export function goJson(value: unknown): string {
+  return JSON.stringify(sorted(value)).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const entries = Object.entries(value).map(([key, child]): [string, unknown] => [key, sorted(child)]);
+  return Object.fromEntries(entries.toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+}
