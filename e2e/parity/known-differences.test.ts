@@ -5,23 +5,6 @@ import { perServer, test } from "./support/parity-test.ts";
 
 // One test for each row of "Known differences" in packages/embedded-apiserver/README.md.
 
-test("YAML is neither read nor written", async ({ api, core }) => {
-  const posted = await api.request("POST", `${core}/configmaps`, {
-    body: "metadata: {name: a}",
-    headers: { "content-type": "application/yaml" },
-  });
-  const read = await api.get(`${core}/configmaps`, { accept: "application/yaml" });
-
-  expect(posted.status).toBe(perServer({ embedded: 415, "kube-apiserver": 201 }));
-  expect(read.status).toBe(perServer({ embedded: 406, "kube-apiserver": 200 }));
-});
-
-test("protobuf is not written", async ({ api, core }) => {
-  const { status } = await api.get(`${core}/configmaps`, { accept: "application/vnd.kubernetes.protobuf" });
-
-  expect(status).toBe(perServer({ embedded: 406, "kube-apiserver": 200 }));
-});
-
 test("services and the network of pods are not proxied", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
 

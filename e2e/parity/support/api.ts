@@ -12,7 +12,7 @@ export interface ApiTarget {
 
 /** Optional parts of a request. */
 export interface RequestInit {
-  /** Sent as JSON, except text, which is sent unchanged. */
+  /** Sent as JSON, except text and bytes, which are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -30,6 +30,13 @@ export class Answer {
     this.headers = headers;
     this.body = body;
   }
+}
+
+/** A complete response with its bytes. */
+export interface BytesAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
 }
 
 /** A line of a watch. */
@@ -86,6 +93,14 @@ export class Api implements Disposable {
     const response = await this.#open(method, path, init);
     const text = await readText(response);
     return new Answer(response.statusCode ?? 0, response.headers, tryJson(text));
+  }
+
+  /** A response whose body is no text, or whose exact bytes matter. */
+  async bytes(method: string, path: string, init: RequestInit = {}): Promise<BytesAnswer> {
+    const response = await this.#open(method, path, init);
+    const chunks: Buffer[] = [];
+    for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+    return { status: response.statusCode ?? 0, contentType: response.headers["content-type"] ?? "", body: Buffer.concat(chunks) };
   }
 
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
@@ -157,7 +172,7 @@ export class Api implements Disposable {
 
   #open(method: string, path: string, { body, headers = {} }: RequestInit): Promise<IncomingMessage> {
     const { server, credentials } = this.#target;
-    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const text = body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
     const options: RequestOptions = {
       method,
       agent: this.#agent,

@@ -194,10 +194,20 @@ export function methodNotAllowed(): ApiStatusError {
   return new ApiStatusError({ code: 405, reason: "MethodNotAllowed", message, details: {} });
 }
 
-/** 406 with the accepted media types. */
-export function notAcceptable(accepted: readonly string[]): ApiStatusError {
+/** 406 of the routes of built-in groups. @param accepted - media types that are served */
+export function notAcceptableRoute(accepted: readonly string[]): ApiStatusError {
   const message = `406: Not Acceptable\n\nAvailable representations: ${accepted.join(", ")}`;
   return new ApiStatusError({ code: 406, reason: "NotAcceptable", message, details: {} });
+}
+
+/** 406 of a form that is not served. @param accepted - media types that are served */
+export function notAcceptable(accepted: readonly string[]): ApiStatusError {
+  return notAcceptableForm(`only the following media types are accepted: ${accepted.join(", ")}`);
+}
+
+/** 406. */
+export function notAcceptableForm(message: string): ApiStatusError {
+  return new ApiStatusError({ code: 406, reason: "NotAcceptable", message });
 }
 
 /** 410: the requested version is older than the retained history. @param next - token with which the list can be continued */

@@ -55,7 +55,7 @@ export class WatchFilter implements LineFilter, Disposable {
       }
       case "error-event":
         this.#cutOff = fault.cutOff ?? "end";
-        return Buffer.from(`${JSON.stringify({ type: "ERROR", object: injectedStatus({ status: fault.code }).status })}\n`);
+        return this.#watch.encodeError({ ...injectedStatus({ status: fault.code }).status });
       case "hold":
         return fault.ms === undefined ? undefined : this.#delay(take, fault.ms);
       default:

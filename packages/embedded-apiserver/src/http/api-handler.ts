@@ -5,7 +5,9 @@ import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse } from "
 import type { UserInfo } from "../authentication/user-info.ts";
 import { authenticate, type AuthenticationContext } from "../authentication/authenticate.ts";
 import { impersonated } from "../authentication/impersonation.ts";
-import { pretty } from "./pretty.ts";
+import { inEncoding } from "./encoded-response.ts";
+import { findOutput, negotiateOutput } from "./negotiation.ts";
+import { indented, pretty } from "./pretty.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceContext } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";
@@ -26,7 +28,7 @@ const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
 /** Handles a request, synchronously unless a kubelet is called. Never throws: errors become responses. */
 export function handleRequest(context: ApiHandlerContext, request: ApiRequest): Answer {
   const refuse = (error: unknown): ApiResponse =>
-    pretty(
+    errorResponse(
       request,
       failure(error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error))),
     );
@@ -85,7 +87,7 @@ function privateResponse(
     target === undefined
       ? undefined
       : isReview(target)
-        ? handleReview(context, request, { target, user })
+        ? inEncoding(handleReview(context, request, { target, user }), negotiateOutput(request.headers["accept"]).encoding)
         : handleResource(context, request, { target, query, user });
   if (response === undefined && isUnderGroup(context, path)) throw noSuchResource();
   return response ?? text(404, "404 page not found\n");
@@ -102,4 +104,10 @@ function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
 function rootPaths({ rest }: ApiHandlerContext): string[] {
   const groups = rest.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
   return [...new Set(["/api", ...groups, "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"])].toSorted();
+}
+
+/** The error in an accepted encoding, otherwise as indented JSON. Source: pkg/endpoints/handlers/responsewriters/writers.go. */
+function errorResponse(request: ApiRequest, response: ApiResponse): ApiResponse {
+  const output = findOutput(request.headers["accept"], { hasForms: false });
+  return output === undefined ? indented(response) : pretty(request, inEncoding(response, output.encoding));
 }

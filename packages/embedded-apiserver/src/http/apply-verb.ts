@@ -15,7 +15,7 @@ import type { ApiRequest, ApiResponse } from "./api-request.ts";
 import { mediaTypeOf } from "./negotiation.ts";
 import { booleanOf } from "./query-options.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
-import { parseYaml } from "./yaml-body.ts";
+import { parseYamlBody } from "./yaml-body.ts";
 
 /** Whether a PATCH is a server-side apply. */
 export function isApply({ headers }: ApiRequest): boolean {
@@ -85,7 +85,7 @@ function invalidOptions(problem: FieldError): Error {
 }
 
 function parseConfiguration({ request }: ResourceCall): JsonObject {
-  const value = parseYaml(request.body);
+  const value = parseYamlBody(request.body);
   if (isJsonObject<JsonValue>(value)) return value;
   if (value === null) return {};
   const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;

@@ -4,8 +4,7 @@ import type { FieldError } from "../kinds/kind.ts";
 import type { DeleteOptions } from "../rest/delete.ts";
 import { notRegistered } from "../rest/type-mismatch.ts";
 import type { ApiRequest } from "./api-request.ts";
-import { parseJsonBody } from "./json-body.ts";
-import { checkJsonBody } from "./negotiation.ts";
+import { parseBody } from "./json-body.ts";
 import { integerOf } from "./query-options.ts";
 
 /** Options of a deletion. `orphanDependents: false` also makes the response 202 if the object is not gone yet. */
@@ -23,8 +22,7 @@ export function parseDeleteOptions(request: ApiRequest, query: URLSearchParams):
 }
 
 function bodyOptions(request: ApiRequest): JsonObject {
-  checkJsonBody(request.headers["content-type"]);
-  const body = parseJsonBody(request.body, "DeleteOptions");
+  const body = parseBody(request, "DeleteOptions");
   if (!isJsonObject(body)) throw badRequest("decoded object cannot be converted to DeleteOptions");
   const { kind = "DeleteOptions", apiVersion = "v1" } = body;
   if (kind !== "DeleteOptions") throw badRequest(notRegistered(String(kind), String(apiVersion)));

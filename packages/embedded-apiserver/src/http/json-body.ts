@@ -1,51 +1,67 @@
 import { badRequest } from "../errors/api-status-error.ts";
+import { exactNumbers, InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
 import type { JsonValue } from "../json/json-value.ts";
-import { duplicateFields } from "../kinds/schema/duplicate-fields.ts";
+import { parseYaml } from "../json/yaml.ts";
 import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
+import { protobufMagic } from "../kinds/schema/protobuf-wire.ts";
+import type { ApiRequest } from "./api-request.ts";
+import { bodyEncoding } from "./negotiation.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: false });
 
 /**
- * Parses a request's body: a JSON object, or Kubernetes protobuf, which is recognized by its first bytes.
+ * Parses a request's body: JSON, YAML, or Kubernetes protobuf, which is also recognized by its first bytes.
  *
  * @param expected - type for the error message, such as `Pod`
- * @throws ApiStatusError 400 if it is neither
+ * @throws ApiStatusError 415 for another content type, 400 if the body is no object
  */
-export function parseJsonBody(body: Uint8Array, expected: string): JsonValue {
-  if (isProtobuf(body)) return parseProtobuf(body, expected);
-  const value = parseText(decoder.decode(body), expected);
+export function parseBody({ headers, body }: Pick<ApiRequest, "headers" | "body">, expected: string): JsonValue {
+  const encoding = bodyEncoding(headers["content-type"]);
+  if (encoding === "protobuf" || isProtobuf(body)) return parseProtobuf(body, expected);
+  const value = encoding === "yaml" ? parseYamlText(body, expected) : parseText(decoder.decode(body), expected);
   if (typeof value === "object" && !Array.isArray(value)) return value;
   const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
   throw unrecognized(
     expected,
-    `json: cannot unmarshal ${given} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${given} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
   );
-}
-
-/** Fields that occur twice in the body; empty for protobuf. */
-export function duplicatesOf(body: Uint8Array): string[] {
-  return isProtobuf(body) ? [] : duplicateFields(decoder.decode(body));
 }
 
 function parseText(text: string, expected: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseExactJson(text);
   } catch (error) {
-    throw unrecognized(expected, error instanceof Error ? error.message : String(error));
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
+    throw unrecognized(expected, `couldn't get version/kind; json parse error: ${messageOf(error)}`);
+  }
+}
+
+function parseYamlText(body: Uint8Array, expected: string): JsonValue {
+  try {
+    return exactNumbers(parseYaml(decoder.decode(body)).value);
+  } catch (error) {
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
+    throw unrecognized(expected, `yaml: ${messageOf(error)}`);
+  }
+}
+
+function parseProtobuf(body: Uint8Array, expected: string): JsonValue {
+  if (!isProtobuf(body)) {
+    const prefix = [...protobufMagic].join(" ");
+    throw unrecognized(expected, `provided data does not appear to be a protobuf message, expected prefix [${prefix}]`);
+  }
+  try {
+    return decodeProtobuf(body) as JsonValue;
+  } catch (error) {
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
+    throw unrecognized(expected, `cannot read it as protobuf: ${messageOf(error)}`);
   }
 }
 
 function unrecognized(expected: string, problem: string): Error {
-  return badRequest(
-    `the object provided is unrecognized (must be of type ${expected}): couldn't get version/kind; json parse error: ${problem}`,
-  );
+  return badRequest(`the object provided is unrecognized (must be of type ${expected}): ${problem}`);
 }
 
-function parseProtobuf(body: Uint8Array, expected: string): JsonValue {
-  try {
-    return decodeProtobuf(body) as JsonValue;
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw badRequest(`the object provided is unrecognized (must be of type ${expected}): cannot read it as protobuf: ${problem}`);
-  }
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

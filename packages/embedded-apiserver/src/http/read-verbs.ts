@@ -1,14 +1,17 @@
-import { ApiStatusError, notFound, tooLargeResourceVersion } from "../errors/api-status-error.ts";
+import { ApiStatusError, notAcceptableForm, notFound, tooLargeResourceVersion } from "../errors/api-status-error.ts";
 import { parseFieldSelector } from "../selectors/field-selector.ts";
-import type { ApiObject } from "../kinds/kind.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { encodeProtobuf, encodeProtobufList, encodeWatchFrame, type JsonFields } from "../kinds/schema/protobuf-encode.ts";
 import { parseLabelSelector } from "../selectors/label-selector.ts";
-import { listObjects, parseVersion } from "../rest/list.ts";
-import { collectionOf } from "../rest/rest-context.ts";
+import { listObjects, parseVersion, type ListPage } from "../rest/list.ts";
+import { apiVersionOf, collectionOf } from "../rest/rest-context.ts";
 import { WatchStream, type WatchOptions } from "../storage/watch.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { parseListOptions, type ListOptions } from "./query-options.ts";
-import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
-import { json, jsonBytes, listBytes, listMetadata, partialMetadata, stream } from "./respond.ts";
+import { protobufBytes } from "./encoded-response.ts";
+import { mediaTypes } from "./negotiation.ts";
+import { addressOf, goType, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
+import { json, jsonBytes, listBytes, listKindOf, listMetadata, partialMetadata, stream } from "./respond.ts";
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MinRequestTimeout`. A watch lasts one to two times as long. */
 const minWatchMs = 1_800_000;
@@ -32,21 +35,37 @@ export function listVerb(context: ResourceContext, call: ResourceCall): ApiRespo
   const selects = parseSelection(call, options);
   if (options.watch) return watchVerb(context, call, { options, selects });
   const page = listObjects(context.rest, call.kind, { ...options, namespace: call.target.namespace, selects });
-  switch (call.form) {
+  return listResponse(context, call, page);
+}
+
+/** Response with a list in the requested form. */
+export function listResponse(context: ResourceContext, call: ResourceCall, page: ListPage): ApiResponse {
+  const { form, as, encoding, metaVersion } = call.output;
+  switch (form) {
     case "object":
-      return jsonBytes(200, listBytes(call.kind, page));
+      return encoding === "protobuf" ? protobufBytes(200, protobufList(call.kind, page)) : jsonBytes(200, listBytes(call.kind, page));
     case "metadata":
+      if (as === "PartialObjectMetadata")
+        throw notAcceptableForm(`you requested PartialObjectMetadata, but the requested object is a list (${goType(call.kind, "List")})`);
       return json(200, {
         kind: "PartialObjectMetadataList",
-        apiVersion: "meta.k8s.io/v1",
+        apiVersion: `meta.k8s.io/${metaVersion}`,
         metadata: listMetadata(page),
-        items: page.items.map(({ object }) => partialMetadata(object)),
+        items: page.items.map(({ object }) => partialMetadata(object, metaVersion)),
       });
     case "table":
       return json(200, tableOf(context, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
     default:
-      return call.form satisfies never;
+      return form satisfies never;
   }
+}
+
+function protobufList(kind: Kind, page: ListPage): Uint8Array {
+  const head = { kind: listKindOf(kind), apiVersion: apiVersionOf(kind), metadata: listMetadata(page) };
+  return encodeProtobufList(
+    head,
+    page.items.map(({ object }) => object),
+  );
 }
 
 /** Predicate of the label and field selectors; `undefined` if there are none. */
@@ -66,6 +85,8 @@ function watchVerb(
   { options, selects }: { options: ListOptions; selects: WatchOptions["selects"] },
 ): ApiResponse {
   checkVersionText(options.resourceVersion);
+  const { form, encoding, metaVersion } = call.output;
+  const isProtobuf = encoding === "protobuf";
   const watch = new WatchStream(
     {
       clock: context.clock,
@@ -84,11 +105,16 @@ function watchVerb(
           ? options.timeoutSeconds * 1000
           : minWatchMs * (1 + context.random.next()),
       transform: watchTransform(context, call),
+      asBookmark:
+        form === "metadata"
+          ? ({ metadata }) => ({ kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${metaVersion}`, metadata })
+          : undefined,
+      frame: isProtobuf ? protobufFrame : undefined,
     },
   ).start();
   context.watches.add(watch);
   watch.onClose(() => context.watches.delete(watch));
-  return stream(watch);
+  return stream(watch, isProtobuf ? `${mediaTypes.protobuf};stream=watch` : mediaTypes.json);
 }
 
 /** The real server sets no reason in this error. */
@@ -101,9 +127,14 @@ function checkVersionText(text: string): void {
   });
 }
 
+function protobufFrame(type: string, object: JsonFields): Buffer {
+  return encodeWatchFrame(type, encodeProtobuf(object));
+}
+
 function watchTransform(context: ResourceContext, call: ResourceCall): WatchOptions["transform"] {
-  if (call.form === "object") return undefined;
-  if (call.form === "metadata") return partialMetadata;
+  const { form, metaVersion } = call.output;
+  if (form === "object") return undefined;
+  if (form === "metadata") return (object) => partialMetadata(object, metaVersion);
   let isFirst = true;
   return (object) => {
     // Only the first table of a watch has column definitions.

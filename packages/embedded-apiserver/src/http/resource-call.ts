@@ -10,7 +10,11 @@ import { toTable, type Table, type TableMetadata } from "./table.ts";
 import type { WatchStream } from "../storage/watch.ts";
 import type { ApiRequest, ApiResponse } from "./api-request.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
-import type { OutputForm } from "./negotiation.ts";
+import { encodeProtobuf } from "../kinds/schema/protobuf-encode.ts";
+import { badRequest, notAcceptableForm } from "../errors/api-status-error.ts";
+import { internalGroup } from "../rest/type-mismatch.ts";
+import { protobufBytes } from "./encoded-response.ts";
+import type { Output } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json, jsonBytes, partialMetadata } from "./respond.ts";
 
@@ -34,7 +38,7 @@ export interface ResourceCall {
   readonly query: URLSearchParams;
   readonly target: ResourceTarget;
   readonly kind: Kind;
-  readonly form: OutputForm;
+  readonly output: Output;
   readonly user: UserInfo;
   /** Admission for this request's user. */
   readonly admission: RequestAdmission;
@@ -49,26 +53,54 @@ export function addressOf({ kind, target }: ResourceCall): ObjectAddress {
 
 /** Response with an object in the requested form. */
 export function objectResponse(context: ResourceContext, call: ResourceCall, status: number, stored: StoredObject): ApiResponse {
-  switch (call.form) {
+  const { form, as, encoding, metaVersion } = call.output;
+  switch (form) {
     case "object":
-      return jsonBytes(status, stored.json);
+      return encoding === "protobuf" ? protobufBytes(status, encodeProtobuf(stored.object)) : jsonBytes(status, stored.json);
     case "metadata":
-      return json(status, partialMetadata(stored.object));
+      if (as !== "PartialObjectMetadata")
+        throw notAcceptableForm(
+          `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(call.kind, "")})`,
+        );
+      return json(status, partialMetadata(stored.object, metaVersion));
     case "table":
       return json(
         status,
         tableOf(context, call, { objects: [stored.object], metadata: { resourceVersion: stored.object.metadata.resourceVersion } }),
       );
     default:
-      return call.form satisfies never;
+      return form satisfies never;
   }
 }
 
-/** Table of objects with the query's options. @param options - `noHeaders` omits the column definitions */
-export function tableOf(context: ResourceContext, { kind, query }: ResourceCall, { objects, metadata, noHeaders }: TableContent): Table {
-  const asked = query.get("includeObject");
-  const includeObject = asked === "None" || asked === "Object" ? asked : "Metadata";
-  return toTable(kind, objects, metadata, { nowMs: context.clock.now(), includeObject, noHeaders: noHeaders ?? false });
+/** Go type of the real server's objects or lists, such as `*core.PodList`. */
+export function goType({ group, kind, custom }: Kind, suffix: "" | "List"): string {
+  return custom === undefined ? `*${internalGroup(group)}.${kind}${suffix}` : `*unstructured.Unstructured${suffix}`;
+}
+
+/**
+ * Table of objects with the query's options.
+ *
+ * @param content - `noHeaders` omits the column definitions
+ * @throws ApiStatusError 400
+ */
+export function tableOf(context: ResourceContext, { kind, query, output }: ResourceCall, content: TableContent): Table {
+  const { objects, metadata, noHeaders } = content;
+  const asked = query.get("includeObject") ?? "";
+  if (!isIncluded(asked)) {
+    const problem = `includeObject: Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`;
+    throw badRequest(`Unable to convert to Table as requested: ${problem}`);
+  }
+  return toTable(kind, objects, metadata, {
+    nowMs: context.clock.now(),
+    includeObject: asked === "" ? "Metadata" : asked,
+    noHeaders: noHeaders ?? false,
+    metaVersion: output.metaVersion,
+  });
+}
+
+function isIncluded(text: string): text is "" | "None" | "Metadata" | "Object" {
+  return ["", "None", "Metadata", "Object"].includes(text);
 }
 
 /** Content of a table. */

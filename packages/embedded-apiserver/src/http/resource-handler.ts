@@ -2,9 +2,11 @@ import { requestAdmission } from "../admission/request-admission.ts";
 import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { findKind } from "../rest/rest-context.ts";
-import type { Answer, ApiRequest } from "./api-request.ts";
+import type { Answer, ApiRequest, ApiResponse } from "./api-request.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
+import { inEncoding } from "./encoded-response.ts";
 import { negotiateOutput } from "./negotiation.ts";
+import { booleanOf } from "./query-options.ts";
 import { getVerb, listVerb } from "./read-verbs.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import type { ResourceCall, ResourceContext } from "./resource-call.ts";
@@ -57,12 +59,16 @@ export function handleResource(
     target: named,
     kind,
     user,
-    form: isConnection ? "object" : negotiateOutput(request.headers["accept"]),
+    output: negotiateOutput(isConnection ? undefined : request.headers["accept"], {
+      isCustom: kind.custom !== undefined,
+      isWatch: isWatch || (target.name === undefined && booleanOf(query, "watch") === true),
+    }),
     admission: requestAdmission({ context: rest, authorizer, user, kind, subresource: target.subresource ?? "" }),
     warnings: [],
   };
   const response = runVerb(isBindings ? bindingsVerbs : verbsOf(call), context, call);
-  return response instanceof Promise ? response : withWarnings(response, call.warnings);
+  const finished = (answer: ApiResponse): ApiResponse => withWarnings(inEncoding(answer, call.output.encoding), call.warnings);
+  return response instanceof Promise ? response.then(finished) : finished(response);
 }
 
 function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefined {

@@ -1,5 +1,6 @@
 import type { ApiStatusError } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import type { JsonFields } from "../kinds/schema/protobuf-encode.ts";
 import { apiVersionOf } from "../rest/rest-context.ts";
 import type { ListPage } from "../rest/list.ts";
 import type { ApiResponse } from "./api-request.ts";
@@ -35,14 +36,16 @@ export function failure(error: ApiStatusError): ApiResponse {
 }
 
 /** Response with the chunks of a watch. */
-export function stream(body: AsyncIterable<Uint8Array>): ApiResponse {
-  return { status: 200, headers: jsonHeaders, body };
+export function stream(body: AsyncIterable<Uint8Array>, contentType = "application/json"): ApiResponse {
+  return { status: 200, headers: { ...jsonHeaders, "content-type": contentType }, body };
 }
 
 /** Adds `Warning` headers. */
 export function withWarnings(response: ApiResponse, warnings: readonly string[]): ApiResponse {
-  if (warnings.length === 0) return response;
-  const header = warnings.map((warning) => `299 - "${warning.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(", ");
+  // The real server drops a warning that no header can contain: the one about duplicate keys of YAML has several lines.
+  const shown = warnings.filter((warning) => !/[\r\n]/.test(warning));
+  if (shown.length === 0) return response;
+  const header = shown.map((warning) => `299 - "${warning.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(", ");
   return { ...response, headers: { ...response.headers, warning: header } };
 }
 
@@ -70,9 +73,9 @@ export function listMetadata(page: ListPage): Pick<ListPage, "resourceVersion" |
   };
 }
 
-/** `PartialObjectMetadata` of an object. */
-export function partialMetadata(object: Readonly<ApiObject>): unknown {
-  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
+/** `PartialObjectMetadata` of an object, as JSON. */
+export function partialMetadata(object: Readonly<ApiObject>, metaVersion: "v1" | "v1beta1"): JsonFields {
+  return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${metaVersion}`, metadata: object.metadata };
 }
 
 /** Kind of a list of objects. */

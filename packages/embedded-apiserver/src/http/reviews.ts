@@ -9,8 +9,7 @@ import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules, type 
 import type { ApiRequest, ApiResponse } from "./api-request.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
 import { authenticateToken, type AuthenticationContext } from "../authentication/authenticate.ts";
-import { parseJsonBody } from "./json-body.ts";
-import { checkJsonBody } from "./negotiation.ts";
+import { parseBody } from "./json-body.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json } from "./respond.ts";
 
@@ -40,7 +39,6 @@ export function handleReview(
   if (review === undefined || target.name !== undefined || (target.namespace !== undefined) !== (review.isNamespaced === true))
     throw noSuchResource();
   if (request.method !== "POST") throw methodNotAllowed();
-  checkJsonBody(request.headers["content-type"]);
   const body = bodyOf(request, review, target);
   const { metadata, spec, status } = review.answer(context, body, { user, namespace: target.namespace ?? "" });
   return json(201, {
@@ -53,7 +51,7 @@ export function handleReview(
 }
 
 function bodyOf(request: ApiRequest, { kind }: ReviewKind, { group, version }: ResourceTarget): JsonObject {
-  const body = parseJsonBody(request.body, kind);
+  const body = parseBody(request, kind);
   checkBodyType({ group, version, kind }, body);
   try {
     return decode(`io.k8s.api.${group.replace(".k8s.io", "")}.${version}.${kind}`, body).object as JsonObject;

@@ -23,8 +23,8 @@ import { applyMergePatch } from "../patch/merge-patch.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { checkPatchOptions, isApply, scaleApplication } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
-import { parseJsonBody } from "./json-body.ts";
-import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
+import { parseBody } from "./json-body.ts";
+import { patchTypeOf } from "./negotiation.ts";
 import { getVerb } from "./read-verbs.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json } from "./respond.ts";
@@ -122,7 +122,10 @@ function* evictionVerb(context: ResourceContext, call: ResourceCall): Steps<ApiR
   const body = bodyOf(call, evictionType);
   if (!isJsonObject(body)) throw badRequest("not a Eviction object");
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
-  const options = parseDeleteOptions({ ...call.request, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) }, call.query);
+  const options = parseDeleteOptions(
+    { ...call.request, headers: {}, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) },
+    call.query,
+  );
   call.admission.evict(addressOf(call));
   const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
   yield* evictPod(context.rest, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun, user: call.user });
@@ -137,7 +140,7 @@ function tokenVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
 
 function* finalizeVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
-  const wanted = decodeObject(call.kind, jsonBodyOf(call, options), options);
+  const wanted = decodeObject(call.kind, jsonBodyOf(call), options);
   const uid = wanted.metadata.uid as string | undefined;
   const change = (object: Readonly<ApiObject>): ApiObject => finalized(object, wanted);
   return objectResponse(context, call, 200, yield* updateObject(context.rest, addressOf(call), change, { ...options, scope: "all", uid }));
@@ -156,7 +159,7 @@ function specVerbs(update: PodSpecUpdate): Verbs {
     GET: getVerb,
     PUT: writing(function* (context, call) {
       const options = writeOptionsOf(call, "UpdateOptions");
-      const object = decodeObject(call.kind, jsonBodyOf(call, options), options);
+      const object = decodeObject(call.kind, jsonBodyOf(call), options);
       const uid = object.metadata.uid as string | undefined;
       return objectResponse(context, call, 200, yield* update(context.rest, addressOf(call), () => object, { ...options, uid }));
     }),
@@ -202,8 +205,7 @@ function storedOf(context: ResourceContext, call: ResourceCall): StoredObject {
 }
 
 function bodyOf({ request }: ResourceCall, expected: BodyType): JsonValue {
-  checkJsonBody(request.headers["content-type"]);
-  const body = parseJsonBody(request.body, expected.kind);
+  const body = parseBody(request, expected.kind);
   checkBodyType(expected, body);
   return body;
 }

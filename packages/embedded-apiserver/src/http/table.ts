@@ -4,12 +4,14 @@ import { nameColumn } from "../kinds/columns/columns.ts";
 /** `meta.k8s.io/v1` Table, which `kubectl get` prints. */
 export type Table = {
   readonly kind: "Table";
-  readonly apiVersion: "meta.k8s.io/v1";
+  readonly apiVersion: MetaApiVersion;
   readonly metadata: TableMetadata;
   /** `null` with {@link TableOptions.noHeaders}. */
   readonly columnDefinitions: readonly TableColumn[] | null;
   readonly rows: readonly TableRow[];
 };
+
+type MetaApiVersion = "meta.k8s.io/v1" | "meta.k8s.io/v1beta1";
 
 /** Metadata of the list, or of the single object. */
 export interface TableMetadata {
@@ -35,7 +37,7 @@ interface TableRow {
 
 interface PartialObjectMetadata {
   readonly kind: "PartialObjectMetadata";
-  readonly apiVersion: "meta.k8s.io/v1";
+  readonly apiVersion: MetaApiVersion;
   readonly metadata: ApiMetadata;
 }
 
@@ -47,6 +49,8 @@ export interface TableOptions {
   readonly includeObject?: "None" | "Metadata" | "Object";
   /** Omits the column definitions, as in all but the first event of a watch; default: false. */
   readonly noHeaders?: boolean;
+  /** Version of the table; default: v1. */
+  readonly metaVersion?: "v1" | "v1beta1";
 }
 
 /**
@@ -56,9 +60,10 @@ export interface TableOptions {
  */
 export function toTable(kind: Kind, objects: readonly Readonly<ApiObject>[], metadata: TableMetadata, options: TableOptions): Table {
   const columns = kind.columns ?? defaultColumns;
+  const apiVersion: MetaApiVersion = `meta.k8s.io/${options.metaVersion ?? "v1"}`;
   return {
     kind: "Table",
-    apiVersion: "meta.k8s.io/v1",
+    apiVersion,
     metadata: {
       ...(metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion }),
       ...(metadata.continue === undefined ? {} : { continue: metadata.continue }),
@@ -67,7 +72,7 @@ export function toTable(kind: Kind, objects: readonly Readonly<ApiObject>[], met
     columnDefinitions: options.noHeaders ? null : columns.map(toColumn),
     rows: objects.map((object) => ({
       cells: columns.map((column) => column.cell(object, options.nowMs)),
-      object: rowObject(object, options.includeObject ?? "Metadata"),
+      object: rowObject(object, options.includeObject ?? "Metadata", apiVersion),
     })),
   };
 }
@@ -76,12 +81,12 @@ function toColumn({ name, type, description, wide, format = name === "Name" ? "n
   return { name, type, format, description, priority: wide ? 1 : 0 };
 }
 
-function rowObject(object: ApiObject, includeObject: "None" | "Metadata" | "Object"): TableRow["object"] {
+function rowObject(object: ApiObject, includeObject: "None" | "Metadata" | "Object", apiVersion: MetaApiVersion): TableRow["object"] {
   switch (includeObject) {
     case "None":
       return null;
     case "Metadata":
-      return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
+      return { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata };
     case "Object":
       return object;
   }

@@ -1,5 +1,6 @@
 import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import type { ApiObject } from "../kinds/kind.ts";
+import { InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { patchJson } from "../patch/patch-json.ts";
 import { createObject } from "../rest/create.ts";
@@ -8,33 +9,30 @@ import { deleteObject, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
 import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
-import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
+import { checkBodyType } from "../rest/type-mismatch.ts";
 import { updateObject, type UpdateOptions } from "../rest/update.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { applyVerb, checkPatchOptions, isApply } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
-import { duplicatesOf, parseJsonBody } from "./json-body.ts";
 import { fieldManagerOf } from "./field-manager-name.ts";
-import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
+import { parseBody } from "./json-body.ts";
+import { patchTypeOf } from "./negotiation.ts";
 import { parseListOptions, parseWriteQuery } from "./query-options.ts";
-import { parseSelection } from "./read-verbs.ts";
-import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
-import { json, listKindOf, listMetadata } from "./respond.ts";
+import { listResponse, parseSelection } from "./read-verbs.ts";
+import { strictProblems } from "./strict-problems.ts";
+import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
+import { json } from "./respond.ts";
 
-/** Parses the request's body as an object. The options determine how duplicate fields are handled. @throws ApiStatusError 400 or 415 */
-export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, warn }: WriteOptions): JsonValue {
-  checkJsonBody(request.headers["content-type"]);
-  const body = parseJsonBody(request.body, kind.kind);
-  if (fieldValidation === "Ignore") return body;
-  const problems = duplicatesOf(request.body).map((path) => `duplicate field ${JSON.stringify(path)}`);
-  if (problems.length > 0 && fieldValidation === "Strict")
-    throw badRequest(unhandled(kind.kind, kind, `strict decoding error: ${problems.join(", ")}`));
-  for (const problem of problems) warn?.(problem);
-  return body;
+/** Parses the request's body as an object. @throws ApiStatusError 400 or 415 */
+export function jsonBodyOf({ request, kind }: ResourceCall): JsonValue {
+  return parseBody(request, kind.kind);
 }
 
 /** Options of the request's write. @param optionsKind - such as `CreateOptions` */
-export function writeOptionsOf({ request, query, warnings, admission, user, target }: ResourceCall, optionsKind: string): WriteOptions {
+export function writeOptionsOf(
+  { request, kind, query, warnings, admission, user, target }: ResourceCall,
+  optionsKind: string,
+): WriteOptions {
   return {
     ...parseWriteQuery(query, optionsKind),
     fieldManager: fieldManagerOf(query, request.headers["user-agent"]),
@@ -42,13 +40,17 @@ export function writeOptionsOf({ request, query, warnings, admission, user, targ
     subresource: target.subresource ?? "",
     admit: (object, old) => admission.write(object, old),
     warn: (message) => warnings.push(message),
+    // Patches are frequent, and no client that cares leaves the parameter out.
+    ...(request.method === "PATCH" && !query.has("fieldValidation")
+      ? {}
+      : { strictProblems: (unknown: readonly string[]) => strictProblems(request, kind, unknown) }),
   };
 }
 
 /** POST to a collection. */
 export function* createVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "CreateOptions");
-  const created = yield* createObject(context.rest, call.kind, call.target.namespace ?? "", jsonBodyOf(call, options), options);
+  const created = yield* createObject(context.rest, call.kind, call.target.namespace ?? "", jsonBodyOf(call), options);
   return objectResponse(context, call, 201, created);
 }
 
@@ -70,7 +72,7 @@ const createdByUpdate: ReadonlySet<string> = new Set([
 export function* replaceVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
   const address = addressOf(call);
-  const body = jsonBodyOf(call, options);
+  const body = jsonBodyOf(call);
   const { kind, namespace, name } = address;
   checkBodyType(kind, body);
   checkBodyName(body, name);
@@ -140,8 +142,9 @@ export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<A
 /** Parses the body of a patch of any type. @throws ApiStatusError 400 */
 export function parsePatchBody(body: Uint8Array): JsonValue {
   try {
-    return JSON.parse(Buffer.from(body).toString()) as JsonValue;
+    return parseExactJson(Buffer.from(body).toString());
   } catch (error) {
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
     throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
@@ -203,20 +206,7 @@ export function* deleteCollectionVerb(context: ResourceContext, call: ResourceCa
     const { namespace = "", name } = object.metadata;
     yield* ignoreNotFound(deleteObject(context.rest, { kind: call.kind, namespace, name }, { ...options, user: call.user }));
   }
-  if (call.form === "table")
-    return json(200, tableOf(context, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
-  const { group, version } = call.kind;
-  const apiVersion = group === "" ? version : `${group}/${version}`;
-  return json(200, {
-    kind: listKindOf(call.kind),
-    apiVersion,
-    metadata: listMetadata(page),
-    items: page.items.map(({ object }) => (call.kind.custom === undefined ? withoutType(object) : object)),
-  });
-}
-
-function withoutType({ kind: _kind, apiVersion: _version, ...item }: Readonly<ApiObject>): object {
-  return item;
+  return listResponse(context, call, page);
 }
 
 function* ignoreNotFound(steps: Steps<unknown>): Steps<void> {

@@ -1,36 +1,26 @@
-import { createRequire } from "node:module";
 import { badRequest } from "../errors/api-status-error.ts";
+import { exactNumbers, InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
 import type { JsonValue } from "../json/json-value.ts";
-import { once } from "../kinds/schema/once.ts";
-
-/** Loaded with the first YAML body, because most clients send JSON. */
-const yaml = once(() => createRequire(import.meta.url)("yaml") as typeof import("yaml"));
+import { parseYaml } from "../json/yaml.ts";
 
 /**
- * Parses the first document of a YAML text, with the scalars of YAML 1.1, as Kubernetes does.
+ * Parses the YAML body of a server-side apply; an empty body is null.
  *
  * @throws ApiStatusError 400
  */
-export function parseYaml(body: Uint8Array): JsonValue {
+export function parseYamlBody(body: Uint8Array): JsonValue {
   const text = Buffer.from(body).toString();
-  if (/^\s*\{/.test(text)) {
-    const value = parseJson(text);
-    if (value !== undefined) return value;
-  }
-  const [document] = yaml().parseAllDocuments(text, { version: "1.1", uniqueKeys: false, merge: true });
-  if (document === undefined || !("errors" in document)) return null;
-  const [error] = document.errors;
-  if (error !== undefined)
-    throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${error.message.split("\n", 1)[0] ?? ""}`);
-  // YAML that has no counterpart in JSON, such as dates, becomes text.
-  return JSON.parse(JSON.stringify(document.toJS())) as JsonValue;
-}
-
-/** JSON is YAML, and much faster to parse. @returns `undefined` if it is not JSON */
-function parseJson(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
+    // JSON is YAML, and much faster to parse.
+    if (/^\s*\{/.test(text)) return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
+  }
+  try {
+    return exactNumbers(parseYaml(text).value);
+  } catch (error) {
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
+    const message = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : String(error);
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${message}`);
   }
 }

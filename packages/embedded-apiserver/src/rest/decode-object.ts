@@ -2,6 +2,7 @@ import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
+import { unknownField } from "../kinds/schema/duplicate-fields.ts";
 import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
 import { checkBodyType, typeMismatch, unhandled } from "./type-mismatch.ts";
 
@@ -45,9 +46,10 @@ function decodeFields(
   asProblem: (problem: string) => Error,
 ): Record<string, unknown> {
   const { object, unknownFields } = tryDecode(kind, body, asProblem);
-  const problems = unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
+  if (options.fieldValidation === "Ignore") return object;
+  const problems = options.strictProblems?.(unknownFields) ?? unknownFields.map(unknownField);
   if (problems.length > 0 && options.fieldValidation === "Strict") throw asProblem(`strict decoding error: ${problems.join(", ")}`);
-  if (options.fieldValidation !== "Ignore") for (const problem of problems) options.warn?.(problem);
+  for (const problem of problems) options.warn?.(problem);
   return object;
 }
 

@@ -37,6 +37,8 @@ export interface WriteOptions {
   readonly fieldValidation?: FieldValidation;
   /** Checks the object before it is stored, and may modify it. @throws ApiStatusError */
   readonly admit?: (object: ApiObject, old: Readonly<ApiObject> | undefined) => void;
+  /** Adds problems of the body's text to unknown fields; default: only those. @param unknown - paths */
+  readonly strictProblems?: (unknown: readonly string[]) => string[];
   /** Called with warnings for the client. */
   readonly warn?: (message: string) => void;
   /** Default: {@link controllerManager}. */

@@ -61,7 +61,7 @@ function isKnown(kind: string, apiVersion: string): boolean {
 }
 
 /** Package of the real server's internal types, such as `core` or `coordination`. */
-function internalGroup(group: string): string {
+export function internalGroup(group: string): string {
   return group === "" ? "core" : (group.split(".", 1)[0] ?? "");
 }
 

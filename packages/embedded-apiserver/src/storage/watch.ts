@@ -2,6 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { ApiStatusError, tooLargeResourceVersion } from "../errors/api-status-error.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import type { JsonFields } from "../kinds/schema/protobuf-encode.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
 
 type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
@@ -19,7 +20,11 @@ export interface WatchOptions {
   /** Duration of the watch in milliseconds. */
   readonly timeoutMs: number;
   /** Converts objects to another form, such as a table; `undefined` for the object itself. */
-  readonly transform: ((object: Readonly<ApiObject>) => unknown) | undefined;
+  readonly transform: ((object: Readonly<ApiObject>) => JsonFields) | undefined;
+  /** Converts a bookmark, which has only metadata. */
+  readonly asBookmark?: ((bookmark: JsonFields) => JsonFields) | undefined;
+  /** Encodes an event; default: a line of JSON. */
+  readonly frame?: ((type: string, object: JsonFields) => Buffer) | undefined;
 }
 
 /** Source of a watch's events. */
@@ -61,7 +66,7 @@ export interface LineFilter {
 
 type Line =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly stored: StoredObject }
-  | { readonly type: "BOOKMARK" | "ERROR"; readonly object: unknown };
+  | { readonly type: "BOOKMARK" | "ERROR"; readonly object: JsonFields };
 
 /**
  * One watch: an iterable of chunks of JSON lines, for one reader.
@@ -101,7 +106,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;
       // As on the real server, errors of an accepted watch are events.
-      this.#initial.push({ type: "ERROR", object: error.status });
+      this.#initial.push({ type: "ERROR", object: { ...error.status } });
       this.close();
       return this;
     }
@@ -148,6 +153,13 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   onClose(listener: () => void): void {
     if (this.#closed) listener();
     else this.#resources.defer(listener);
+  }
+
+  /** Bytes of an error, as the reader expects them. */
+  encodeError(status: JsonFields): Uint8Array {
+    const parts: Buffer[] = [];
+    this.#encode({ type: "ERROR", object: status }, parts);
+    return Buffer.concat(parts);
   }
 
   /** Replaces the filter. */
@@ -209,16 +221,17 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     while (bytes < chunkBytes) {
       const line = this.#takeLine();
       if (line === undefined) break;
-      const json = this.#encode(line);
-      parts.push(lineStarts[line.type], json, lineEnd);
-      bytes += json.length;
+      bytes += this.#encode(line, parts);
     }
     return parts.length === 0 ? undefined : Buffer.concat(parts);
   }
 
   #takeEncoded(): Uint8Array | undefined {
     const line = this.#takeLine();
-    return line === undefined ? undefined : Buffer.concat([lineStarts[line.type], this.#encode(line), lineEnd]);
+    if (line === undefined) return undefined;
+    const parts: Buffer[] = [];
+    this.#encode(line, parts);
+    return Buffer.concat(parts);
   }
 
   #takeLine(): Line | undefined {
@@ -233,10 +246,24 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     return this.#initial[this.#initialSent++];
   }
 
-  #encode(line: Line): Buffer {
-    if (!("stored" in line)) return Buffer.from(JSON.stringify(line.object));
+  /** Adds the bytes of an event. @returns their approximate number */
+  #encode(line: Line, parts: Buffer[]): number {
+    const { transform, frame } = this.#options;
+    if (frame !== undefined) {
+      const bytes = frame(line.type, this.#objectOf(line));
+      parts.push(bytes);
+      return bytes.length;
+    }
+    const isStored = "stored" in line && transform === undefined;
+    const json = isStored ? line.stored.json : Buffer.from(JSON.stringify(this.#objectOf(line)));
+    parts.push(lineStarts[line.type], json, lineEnd);
+    return json.length;
+  }
+
+  #objectOf(line: Line): JsonFields {
+    if (!("stored" in line)) return line.object;
     const { transform } = this.#options;
-    return transform === undefined ? line.stored.json : Buffer.from(JSON.stringify(transform(line.stored.object)));
+    return transform === undefined ? line.stored.object : transform(line.stored.object);
   }
 
   #scheduleBookmark(): void {
@@ -256,7 +283,9 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     const metadata = { resourceVersion: String(this.#source.latestVersion()), ...(annotations === undefined ? {} : { annotations }) };
     // The real server sends an empty Go struct, in which only the pod's list of containers is not optional.
     const spec = kind === "Pod" ? { spec: { containers: null }, status: {} } : {};
-    return { type: "BOOKMARK", object: { kind, apiVersion: group === "" ? version : `${group}/${version}`, metadata, ...spec } };
+    const object = { kind, apiVersion: group === "" ? version : `${group}/${version}`, metadata };
+    const { asBookmark } = this.#options;
+    return { type: "BOOKMARK", object: asBookmark === undefined ? { ...object, ...spec } : asBookmark(object) };
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { duplicateFields } from "./duplicate-fields.ts";
+import { duplicateFields, problemsInOrder } from "./duplicate-fields.ts";
 
 test.each([
   ['{"a":1,"a":2}', ["a"]],
@@ -22,4 +22,15 @@ test("the output of JSON.stringify has no duplicate fields", () => {
       expect(duplicateFields(JSON.stringify(value, undefined, 1))).toEqual([]);
     }),
   );
+});
+
+test("problems are in the order of the text, without those below unknown fields", () => {
+  const text = '{"a":{"no":{"x":1,"x":2},"b":1,"b":2,"b":3},"nothing":1,"nothing":2,"a":{}}';
+
+  expect(problemsInOrder(text, { duplicates: duplicateFields(text), unknown: ["nothing", "a.no"] })).toEqual([
+    'unknown field "a.no"',
+    'duplicate field "a.b"',
+    'unknown field "nothing"',
+    'duplicate field "a"',
+  ]);
 });

@@ -6,6 +6,46 @@
  */
 export function duplicateFields(text: string): string[] {
   const found: string[] = [];
+  scanFields(text, (parent, key, isDuplicate) => {
+    if (isDuplicate) found.push(childPath(parent, key));
+  });
+  return found;
+}
+
+/**
+ * Sorts problems of a JSON text by their place in it, as a decoder finds them. Duplicate fields below an unknown field are left out, because
+ * no decoder reads them.
+ *
+ * @param text - valid JSON
+ */
+export function problemsInOrder(
+  text: string,
+  { duplicates, unknown }: Readonly<Record<"duplicates" | "unknown", readonly string[]>>,
+): string[] {
+  const isDuplicated = new Set(duplicates);
+  const isUnknown = new Set(unknown);
+  const problems = new Set<string>();
+  let skipped: string | undefined;
+  scanFields(text, (parent, key, isDuplicate) => {
+    if (skipped !== undefined && /^[.[]|^$/.test(parent.path.slice(skipped.length)) && parent.path.startsWith(skipped)) return;
+    const path = childPath(parent, key);
+    if (isUnknown.has(path)) {
+      problems.add(unknownField(path));
+      skipped = path;
+    } else if (isDuplicate && isDuplicated.has(path)) problems.add(duplicateField(path));
+  });
+  return [...problems];
+}
+
+export function duplicateField(path: string): string {
+  return `duplicate field ${JSON.stringify(path)}`;
+}
+
+export function unknownField(path: string): string {
+  return `unknown field ${JSON.stringify(path)}`;
+}
+
+function scanFields(text: string, visit: (parent: OpenValue, key: string, isDuplicate: boolean) => void): void {
   const open: OpenValue[] = [];
   let key = "";
   for (let at = 0; at < text.length; at++) {
@@ -15,7 +55,7 @@ export function duplicateFields(text: string): string[] {
         const end = endOfString(text, at);
         if (parent?.keys !== undefined && parent.expectsKey) {
           key = JSON.parse(text.slice(at, end + 1)) as string;
-          if (parent.keys.has(key)) found.push(childPath(parent, key));
+          visit(parent, key, parent.keys.has(key));
           parent.keys.add(key);
           parent.expectsKey = false;
         }
@@ -40,7 +80,6 @@ export function duplicateFields(text: string): string[] {
       default:
     }
   }
-  return found;
 }
 
 /** An object or list that is being read. */

@@ -28,7 +28,7 @@ export function hasProtobuf(apiVersion: string, kind: string): boolean {
  * @throws RangeError if the kind has no protobuf form
  */
 export function encodeProtobuf(object: JsonFields): Buffer {
-  const apiVersion = String(object["apiVersion"]);
+  const apiVersion = String(object["apiVersion"] ?? "");
   const kind = String(object["kind"]);
   const message = messageOfKind(apiVersion, kind);
   if (message === undefined) {

@@ -1,3 +1,4 @@
+import { InexactIntegerError, parseExactJson } from "../../json/exact-json.ts";
 import { isItemsMessage, messageFields, messageOfKind, type MessageField } from "./protobuf-messages.ts";
 import { packedNumbers, ProtobufError, protobufMagic, wireFields, type WireField } from "./protobuf-wire.ts";
 
@@ -54,29 +55,36 @@ function readMessage(message: string, bytes: Uint8Array): Record<string, unknown
   for (const wire of wireFields(bytes)) {
     const field = fields.get(wire.number);
     // A newer client may send fields that are unknown here.
-    if (field === undefined) continue;
-    const { name, shape, type } = field;
-    if (name === "") {
-      for (const [key, value] of Object.entries(readMessage(type, bytesOf(wire.value)))) result.set(key, value);
-    } else if (shape === "one" || shape === "pointer") {
-      const value = readValue(type, wire.value);
-      if (value !== undefined) result.set(name, value);
-    } else if (shape === "list") {
-      const items = (result.get(name) ?? []) as unknown[];
-      items.push(...readItems(type, wire));
-      result.set(name, items);
-    } else {
-      const entries = (result.get(name) ?? new Map()) as Map<string, unknown>;
-      result.set(name, entries.set(...readEntry(type, bytesOf(wire.value))));
-    }
+    if (field !== undefined) readField(result, field, wire);
   }
   // Unlike an assignment, Object.fromEntries defines even `__proto__` as an own property.
   const plain = [...result].map(([key, value]) => [key, value instanceof Map ? Object.fromEntries(value) : value] as const);
   return Object.fromEntries(plain);
 }
 
+function readField(result: Map<string, unknown>, field: MessageField, wire: WireField): void {
+  const { name, shape, type } = field;
+  try {
+    if (name === "") {
+      for (const [key, value] of Object.entries(readMessage(type, bytesOf(wire.value)))) result.set(key, value);
+    } else if (shape === "list") {
+      const items = (result.get(name) ?? []) as unknown[];
+      items.push(...readItems(type, wire));
+      result.set(name, items);
+    } else if (shape === "map") {
+      const entries = (result.get(name) ?? new Map()) as Map<string, unknown>;
+      result.set(name, entries.set(...readEntry(type, bytesOf(wire.value))));
+    } else {
+      const value = readValue(type, wire.value);
+      if (value !== undefined) result.set(name, value);
+    }
+  } catch (error) {
+    throw error instanceof InexactIntegerError && name !== "" ? error.within(name) : error;
+  }
+}
+
 function readItems(type: string, wire: WireField): unknown[] {
-  if (type === "int32" || type === "int64") return Array.from(packedNumbers(wire), (number) => Number(BigInt.asIntN(64, number)));
+  if (type === "int32" || type === "int64") return Array.from(packedNumbers(wire), toNumber);
   return [readValue(type, wire.value)];
 }
 
@@ -141,8 +149,9 @@ function readContent(type: string, bytes: Uint8Array): unknown {
 
 function readJson(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseExactJson(json);
   } catch (cause) {
+    if (cause instanceof InexactIntegerError) throw cause;
     throw new ProtobufError("a free-form field is not valid JSON", { cause });
   }
 }
@@ -180,7 +189,13 @@ function partOf<Part>(bytes: Uint8Array, wanted: number, read: (value: WireField
 
 function numberOf(value: WireField["value"]): number {
   if (typeof value !== "bigint") throw new ProtobufError("expected a number, found bytes");
-  return Number(BigInt.asIntN(64, value));
+  return toNumber(value);
+}
+
+function toNumber(value: bigint): number {
+  const number = Number(BigInt.asIntN(64, value));
+  if (!Number.isSafeInteger(number)) throw new InexactIntegerError("", String(BigInt.asIntN(64, value)));
+  return number;
 }
 
 function bytesOf(value: WireField["value"]): Uint8Array {

@@ -1,0 +1,65 @@
+import { createRequire } from "node:module";
+import type { Document, LineCounter, Pair, SchemaOptions } from "yaml";
+import { once } from "../kinds/schema/once.ts";
+import type { JsonValue } from "./json-value.ts";
+
+/** Loaded with the first YAML body, because few clients send any. */
+const loadedYaml = once(() => createRequire(import.meta.url)("yaml") as typeof import("yaml"));
+
+/** Writes a value as sigs.k8s.io/yaml does: keys sorted, lists not indented. */
+export function writeYaml(value: unknown): string {
+  return loadedYaml().stringify(value, { version: "1.1", sortMapEntries: true, indentSeq: false, aliasDuplicateObjects: false });
+}
+
+/** A parsed YAML document. */
+export interface ParsedYaml {
+  readonly value: JsonValue | bigint;
+  /** Keys that occur twice in a map, in the words of sigs.k8s.io/yaml; `undefined` if there are none. */
+  readonly duplicates: string | undefined;
+}
+
+/**
+ * Parses the first document of a YAML text as sigs.k8s.io/yaml does: YAML 1.1 without sexagesimal numbers and times. Integers are bigints.
+ *
+ * @throws Error of the library if the text is malformed
+ */
+export function parseYaml(text: string): ParsedYaml {
+  const { parseAllDocuments, LineCounter: Lines, visit } = loadedYaml();
+  const lineCounter: LineCounter = new Lines();
+  const documents = parseAllDocuments(text, {
+    version: "1.1",
+    uniqueKeys: false,
+    intAsBigInt: true,
+    merge: true,
+    lineCounter,
+    customTags: kubernetesTags,
+  });
+  const [document]: readonly Document.Parsed[] = Array.isArray(documents) ? documents : [];
+  if (document === undefined) return { value: null, duplicates: undefined };
+  const [error] = document.errors;
+  if (error !== undefined) throw error;
+  const lines: string[] = [];
+  visit(document, {
+    Map: (_key, map) => {
+      const seen = new Set<string>();
+      for (const { key } of map.items as readonly Pair[]) {
+        const { value, range } = (key ?? {}) as { value?: unknown; range?: readonly number[] };
+        const name = String(value);
+        if (seen.has(name))
+          lines.push(`  line ${lineCounter.linePos(range?.[0] ?? 0).line}: key ${JSON.stringify(name)} already set in map`);
+        seen.add(name);
+      }
+    },
+  });
+  return {
+    value: document.toJS() as JsonValue | bigint,
+    duplicates: lines.length === 0 ? undefined : `yaml: unmarshal errors:\n${lines.join("\n")}`,
+  };
+}
+
+type Tags = Parameters<Extract<NonNullable<SchemaOptions["customTags"]>, (...tags: never) => unknown>>[0];
+
+/** Go's library knows neither numbers with base 60 nor dates. */
+function kubernetesTags(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === "string" || !(("format" in tag && tag.format === "TIME") || tag.tag.endsWith(":timestamp")));
+}
