@@ -276,6 +276,33 @@ test("a configuration that is not YAML is refused with the place of the problem"
   ]);
 });
 
+test("a key that occurs twice is refused or reported", async ({ api, core }) => {
+  const path = `${core}/configmaps/settings`;
+  const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  a: x\n  a: z\n";
+  const json = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings"},"data":{"a":"x","a":"z"}}';
+  expect([await api.apply(path, "alice&fieldValidation=Strict", yaml), await api.apply(path, "alice&fieldValidation=Strict", json)])
+    .toMatchInlineSnapshot(`
+    [
+      
+      400 Failure {
+      message: "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\\n  line 7: key \\"a\\" already set in map",
+      reason: "BadRequest",
+    },
+      
+      400 Failure {
+      message: "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\\n  line 1: key \\"a\\" already set in map",
+      reason: "BadRequest",
+    },
+    ]
+  `);
+  const warned = await api.apply(path, "alice", yaml);
+  expect([warned.status, warned.body.data, warned.headers["warning"]]).toMatchInlineSnapshot(
+    `[201, {a: "z"}, "299 - \\"line 7: key \\\\\\"a\\\\\\" already set in map\\""]`,
+  );
+  const ignored = await api.apply(path, "alice&fieldValidation=Ignore", json);
+  expect([ignored.status, ignored.headers["warning"]]).toEqual([200, undefined]);
+});
+
 test("apply reads YAML, and a dry run stores nothing", async ({ api, core }) => {
   const path = `${core}/configmaps/settings`;
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  labels: {on: 'yes'}\ndata:\n  text: |\n    a\n    b\n";

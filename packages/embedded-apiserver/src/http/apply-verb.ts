@@ -12,10 +12,10 @@ import { collectionOf, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
 import { updateObject } from "../rest/update.ts";
 import type { ApiRequest, ApiResponse } from "./api-request.ts";
+import { parseApplyBody } from "./apply-body.ts";
 import { mediaTypeOf } from "./negotiation.ts";
 import { booleanOf } from "./query-options.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
-import { parseYamlBody } from "./yaml-body.ts";
 
 /** Whether a PATCH is a server-side apply. */
 export function isApply({ headers }: ApiRequest): boolean {
@@ -37,18 +37,22 @@ export function* applyVerb(
   checkApplyOptions(call.query);
   const address = addressOf(call);
   const { kind, namespace, name } = address;
-  const configuration = parseConfiguration(call);
+  const { configuration, checkDuplicates } = parseApplyBody(call.request.body, options);
   const force = booleanOf(call.query, "force") ?? false;
   const write = fieldWriteOf(context.rest, kind, options);
+  const applyTo = (old: Readonly<ApiObject> | undefined): JsonObject => {
+    const object = applyConfiguration(write, old, { configuration, force });
+    checkDuplicates();
+    return object;
+  };
   const applied = { ...options, isApplied: true };
   if (collectionOf(context.rest, kind).get(namespace, name) === undefined) {
     if (scope !== undefined) throw notFound(kind, name);
-    const object = applyConfiguration(write, undefined, { configuration, force });
+    const object = applyTo(undefined);
     checkCreation(context, call, object);
     return objectResponse(context, call, 201, yield* createObject(context.rest, kind, namespace, object, applied));
   }
-  const change = (old: Readonly<ApiObject>): ApiObject =>
-    decodePatched(kind, applyConfiguration(write, old, { configuration, force }), options);
+  const change = (old: Readonly<ApiObject>): ApiObject => decodePatched(kind, applyTo(old), options);
   const update = { ...applied, ...(scope === undefined ? {} : { scope }) };
   return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, update));
 }
@@ -60,12 +64,16 @@ export function scaleApplication(
   options: WriteOptions,
 ): { readonly change: (scale: JsonObject) => JsonValue; readonly options: WriteOptions } {
   checkApplyOptions(call.query);
-  const configuration = parseConfiguration(call);
+  const { configuration, checkDuplicates } = parseApplyBody(call.request.body, options);
   const force = booleanOf(call.query, "force") ?? false;
   const write = { type: scaleType, manager: options.fieldManager ?? "", nowMs: clock.now() };
   return {
     // A Scale has all fields that every object has.
-    change: (scale) => applyConfiguration(write, scale as JsonObject & ApiObject, { configuration, force }),
+    change(scale) {
+      const applied = applyConfiguration(write, scale as JsonObject & ApiObject, { configuration, force });
+      checkDuplicates();
+      return applied;
+    },
     options: { ...options, isApplied: true },
   };
 }
@@ -82,16 +90,6 @@ export function checkPatchOptions(query: URLSearchParams): void {
 
 function invalidOptions(problem: FieldError): Error {
   return invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [problem]);
-}
-
-function parseConfiguration({ request }: ResourceCall): JsonObject {
-  const value = parseYamlBody(request.body);
-  if (isJsonObject<JsonValue>(value)) return value;
-  if (value === null) return {};
-  const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  throw badRequest(
-    `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${given} into Go value of type map[string]interface {}`,
-  );
 }
 
 /** An apply that creates an object needs the right to create it. */
