@@ -24,7 +24,7 @@ export function parseApplyBody(body: Uint8Array, options: WriteOptions): { reado
       const problem = options.fieldValidation === "Ignore" ? undefined : duplicates();
       if (problem === undefined) return;
       if (options.fieldValidation === "Strict") throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${problem}`);
-      options.warn?.(`error converting YAML to JSON: ${problem}`);
+      for (const line of problem.split("\n").slice(1)) options.warn?.(line.trim());
     },
   };
 }
