@@ -178,7 +178,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle });
   const port = server?.port ?? options.port ?? 443;
   following.use(bootstrap(registry.context, { host, port, caPem }));
-  registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, authorizer, resources: answering }));
+  registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, random, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
   if (controllers) {

@@ -1,19 +1,8 @@
-import type { Clock } from "@virtual-kubelet/clock";
-import type { Authorizer } from "../authorization/authorizer.ts";
-import type { Disposables } from "../resources/disposables.ts";
-import type { Cluster } from "../rest/cluster.ts";
+import type { AdmissionContext } from "./admission-context.ts";
 import type { AdmissionPlugin } from "./admission-plugin.ts";
-
-/** Dependencies of the admission plugins. */
-export interface AdmissionContext {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
-  readonly authorizer: Authorizer;
-  /** Takes what plugins hold: watches of their configuration, connections. */
-  readonly resources: Disposables;
-}
+import { certificateRequests, nodeRestriction, priority, roleEscalation } from "./builtin/builtin-plugins.ts";
 
 /** The plugins of a server, in the order of the real one; source: Kubernetes v1.36.3 pkg/kubeapiserver/options/plugins.go, `AllOrderedPlugins`. */
-export function createAdmissionPlugins(_context: AdmissionContext): readonly AdmissionPlugin[] {
-  return [];
+export function createAdmissionPlugins(context: AdmissionContext): readonly AdmissionPlugin[] {
+  return [nodeRestriction(context), priority(), certificateRequests(context), roleEscalation(context)];
 }

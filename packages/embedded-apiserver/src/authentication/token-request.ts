@@ -5,7 +5,8 @@ import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { tokenIssuer, type BoundObject, type ServiceAccountTokens, type TokenSpec } from "./service-account-token.ts";
 import { collectionOf, findKind, type ObjectAddress, type RestContext } from "../rest/rest-context.ts";
 
-const defaultExpirationSeconds = 3600;
+/** Validity of a token whose request names none. */
+export const defaultTokenSeconds = 3600;
 const minExpirationSeconds = 600;
 
 /**
@@ -30,7 +31,7 @@ export function requestToken(context: RestContext, tokens: ServiceAccountTokens,
       `the UID in the token request (${String(metadata["uid"])}) does not match the UID of the service account (${uid})`,
     );
   }
-  const expirationSeconds = spec["expirationSeconds"] ?? defaultExpirationSeconds;
+  const expirationSeconds = spec["expirationSeconds"] ?? defaultTokenSeconds;
   const errors = expirationErrors(expirationSeconds);
   if (errors.length > 0) throw invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", errors);
   const given = Array.isArray(spec["audiences"]) ? spec["audiences"].map(String) : [];

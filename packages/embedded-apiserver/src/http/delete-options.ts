@@ -59,6 +59,10 @@ function toDeleteOptions(options: JsonObject): ParsedDeleteOptions {
     propagationPolicy: textOf(policy) as DeleteOptions["propagationPolicy"],
     dryRun: Array.isArray(dryRun) && dryRun.length > 0,
     acceptedIfPending: orphanDependents === false,
+    requestOptions: () => {
+      const { kind: _kind, apiVersion: _version, ...sent } = options;
+      return sent;
+    },
   };
 }
 

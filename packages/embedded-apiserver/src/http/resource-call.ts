@@ -1,5 +1,4 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import type { RequestAdmission } from "../admission/request-admission.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { Kubelets } from "../kubelet-proxy/kubelet-client.ts";
@@ -40,8 +39,6 @@ export interface ResourceCall {
   readonly kind: Kind;
   readonly output: Output;
   readonly user: UserInfo;
-  /** Admission for this request's user. */
-  readonly admission: RequestAdmission;
   /** Collects warnings for the client. */
   readonly warnings: string[];
 }

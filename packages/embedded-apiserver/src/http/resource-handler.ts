@@ -1,4 +1,3 @@
-import { requestAdmission } from "../admission/request-admission.ts";
 import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { findKind } from "../rest/rest-context.ts";
@@ -52,7 +51,6 @@ export function handleResource(
   const isConnection = isConnected(kind, target.subresource);
   if (isConnection && query.has("dryRun")) throw badRequest("dryRun is not supported");
   const named = isWatch ? { ...target, name: undefined } : target;
-  const { authorizer, rest } = context;
   const call: ResourceCall = {
     request,
     query,
@@ -63,7 +61,6 @@ export function handleResource(
       isCustom: kind.custom !== undefined,
       isWatch: isWatch || (target.name === undefined && booleanOf(query, "watch") === true),
     }),
-    admission: requestAdmission({ context: rest, authorizer, user, kind, subresource: target.subresource ?? "" }),
     warnings: [],
   };
   const response = runVerb(isBindings ? bindingsVerbs : verbsOf(call), context, call);

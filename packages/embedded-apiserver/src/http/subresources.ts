@@ -11,9 +11,10 @@ import { evictPod } from "../rest/pod/pod-eviction.ts";
 import { updateEphemeralContainers } from "../rest/pod/ephemeral-containers.ts";
 import { resizePod } from "../rest/pod/pod-resize.ts";
 import type { PodSpecUpdate } from "../rest/pod/pod-spec-update.ts";
-import { collectionOf } from "../rest/rest-context.ts";
+import { admitBody, bodyObject, type SubresourceBody } from "../rest/admit-body.ts";
+import { admissionSubject, collectionOf } from "../rest/rest-context.ts";
 import { scaleOfKind, updateScale } from "../rest/scale.ts";
-import { requestToken } from "../authentication/token-request.ts";
+import { defaultTokenSeconds, requestToken } from "../authentication/token-request.ts";
 import { checkBodyType, type BodyType } from "../rest/type-mismatch.ts";
 import type { Steps } from "../rest/steps.ts";
 import { updateObject } from "../rest/update.ts";
@@ -25,10 +26,11 @@ import { checkPatchOptions, isApply, scaleApplication } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { parseBody } from "./json-body.ts";
 import { patchTypeOf } from "./negotiation.ts";
+import { connecting, connectObjects, nodeProxyOptions } from "./connect-admission.ts";
 import { getVerb } from "./read-verbs.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json } from "./respond.ts";
-import { type Verb, type Verbs, writing } from "./verb.ts";
+import { type Verbs, writing } from "./verb.ts";
 import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
 const statusVerbs: Verbs = {
@@ -50,13 +52,19 @@ const specialVerbs: Readonly<Record<string, Verbs>> = {
   "pods/log": { GET: podLogVerb },
   "pods/portforward": streamVerbs("portforward"),
   "pods/resize": specVerbs(resizePod),
-  "serviceaccounts/token": { POST: tokenVerb },
+  "serviceaccounts/token": { POST: writing(tokenVerb) },
   "namespaces/finalize": { PUT: writing(finalizeVerb) },
 };
 
 const bindingType: BodyType = { group: "", version: "v1", kind: "Binding" };
 const evictionType: BodyType = { group: "policy", version: "v1", kind: "Eviction" };
 const scaleType: BodyType = { group: "autoscaling", version: "v1", kind: "Scale" };
+const evictionBody: SubresourceBody = { apiVersion: "policy/v1", kind: "Eviction", schema: "io.k8s.api.policy.v1.Eviction" };
+const tokenRequestBody: SubresourceBody = {
+  apiVersion: "authentication.k8s.io/v1",
+  kind: "TokenRequest",
+  schema: "io.k8s.api.authentication.v1.TokenRequest",
+};
 const tokenRequestType: BodyType = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 
 /** Subresources whose response comes from another server. */
@@ -98,44 +106,50 @@ export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undef
 
 /** Source: pkg/registry/core/pod/rest/subresources.go of Kubernetes v1.36.3, `upgradeableMethods`. */
 function streamVerbs(stream: PodStream): Verbs {
-  const verb: Verb = (context, call) => podStreamVerb(context, call, stream);
+  const verb = connecting(connectObjects[stream], (context, call) => podStreamVerb(context, call, stream));
   return { GET: verb, POST: verb };
 }
 
 function proxyVerbs(): Verbs {
-  return Object.fromEntries(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, nodeProxyVerb]));
+  const verb = connecting(nodeProxyOptions, nodeProxyVerb);
+  return Object.fromEntries(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, verb]));
 }
 
 /** POST of a Binding, to the pod's subresource or to the collection `bindings`. */
 export function* bindingVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const { namespace = "", name } = call.target;
-  yield* bindPod(
-    context.rest,
-    { pods: call.kind, namespace, name },
-    bodyOf(call, bindingType),
-    writeOptionsOf(call, "CreateOptions").dryRun === true,
-  );
+  yield* bindPod(context.rest, { pods: call.kind, namespace, name }, bodyOf(call, bindingType), writeOptionsOf(call, "CreateOptions"));
   return success();
 }
 
 function* evictionVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
-  const body = bodyOf(call, evictionType);
-  if (!isJsonObject(body)) throw badRequest("not a Eviction object");
+  const sent = bodyOf(call, evictionType);
+  if (!isJsonObject(sent)) throw badRequest("not a Eviction object");
+  const body = (yield* admitted(context, call, evictionBody, sent)) ?? sent;
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   const options = parseDeleteOptions(
     { ...call.request, headers: {}, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) },
     call.query,
   );
-  call.admission.evict(addressOf(call));
   const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
   yield* evictPod(context.rest, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun, user: call.user });
   return success();
 }
 
-function tokenVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
-  const body = bodyOf(call, tokenRequestType);
-  call.admission.token(addressOf(call), body);
+function* tokenVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
+  const sent = bodyOf(call, tokenRequestType);
+  const body = isJsonObject(sent) ? ((yield* admitted(context, call, tokenRequestBody, sent)) ?? sent) : sent;
   return json(201, requestToken(context.rest, context.tokens, addressOf(call), body));
+}
+
+/** Passes a subresource's body through admission. @returns `undefined` if no plugin looked at it */
+function admitted(context: ResourceContext, call: ResourceCall, body: SubresourceBody, sent: JsonObject): Steps<JsonObject | undefined> {
+  const subject = admissionSubject("CREATE", addressOf(call), writeOptionsOf(call, "CreateOptions"));
+  return admitBody(context.rest, subject, () => {
+    const object = bodyObject(body, call.target.namespace ?? "", sent);
+    if (body === tokenRequestBody) object["spec"].expirationSeconds ??= defaultTokenSeconds;
+    return object;
+  });
 }
 
 function* finalizeVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {

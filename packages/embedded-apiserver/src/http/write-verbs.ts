@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-valu
 import { patchJson } from "../patch/patch-json.ts";
 import { createObject } from "../rest/create.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
-import { deleteObject, type Deletion } from "../rest/delete.ts";
+import { deleteObject, type DeleteOptions, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
 import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
@@ -29,21 +29,30 @@ export function jsonBodyOf({ request, kind }: ResourceCall): JsonValue {
 }
 
 /** Options of the request's write. @param optionsKind - such as `CreateOptions` */
-export function writeOptionsOf(
-  { request, kind, query, warnings, admission, user, target }: ResourceCall,
-  optionsKind: string,
-): WriteOptions {
+export function writeOptionsOf({ request, kind, query, warnings, user, target }: ResourceCall, optionsKind: string): WriteOptions {
   return {
     ...parseWriteQuery(query, optionsKind),
     fieldManager: fieldManagerOf(query, request.headers["user-agent"]),
     user,
     subresource: target.subresource ?? "",
-    admit: (object, old) => admission.write(object, old),
+    requestOptions: () => requestOptionsOf(query),
     warn: (message) => warnings.push(message),
     // Patches are frequent, and no client that cares leaves the parameter out.
     ...(request.method === "PATCH" && !query.has("fieldValidation")
       ? {}
       : { strictProblems: (unknown: readonly string[]) => strictProblems(request, kind, unknown) }),
+  };
+}
+
+/** Options of a write as the client sent them, for admission. */
+function requestOptionsOf(query: URLSearchParams): Record<string, unknown> {
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  const fieldManager = query.get("fieldManager") ?? "";
+  const fieldValidation = query.get("fieldValidation") ?? "";
+  return {
+    ...(dryRun.length === 0 ? {} : { dryRun }),
+    ...(fieldManager === "" ? {} : { fieldManager }),
+    ...(fieldValidation === "" ? {} : { fieldValidation }),
   };
 }
 
@@ -179,10 +188,13 @@ export function* deleteVerb(context: ResourceContext, call: ResourceCall): Steps
   const options = parseDeleteOptions(call.request, call.query);
   const warning = call.kind.orphansByDefault?.warning;
   if (warning !== undefined && options.propagationPolicy === undefined) call.warnings.push(warning);
-  call.admission.remove(addressOf(call));
-  const deletion = yield* deleteObject(context.rest, addressOf(call), { ...options, user: call.user });
+  const deletion = yield* deleteObject(context.rest, addressOf(call), { ...options, ...admissionOf(call) });
   const status = !deletion.isGone && options.acceptedIfPending ? 202 : 200;
   return deletionResponse(context, call, { status, deletion });
+}
+
+function admissionOf({ user, warnings }: ResourceCall): Pick<DeleteOptions, "user" | "warn"> {
+  return { user, warn: (message) => warnings.push(message) };
 }
 
 function deletionResponse(
@@ -204,7 +216,12 @@ export function* deleteCollectionVerb(context: ResourceContext, call: ResourceCa
   const page = listObjects(context.rest, call.kind, { ...list, namespace: call.target.namespace, selects: parseSelection(call, list) });
   for (const { object } of page.items) {
     const { namespace = "", name } = object.metadata;
-    yield* ignoreNotFound(deleteObject(context.rest, { kind: call.kind, namespace, name }, { ...options, user: call.user }));
+    const deletion = deleteObject(
+      context.rest,
+      { kind: call.kind, namespace, name },
+      { ...options, ...admissionOf(call), requestName: "" },
+    );
+    yield* ignoreNotFound(deletion);
   }
   return listResponse(context, call, page);
 }

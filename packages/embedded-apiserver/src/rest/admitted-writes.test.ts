@@ -127,3 +127,22 @@ test("a controller's write that has to wait goes on without it, and says when it
   await (waits as WriteWaits).settled;
   expect(registry.get(configMapKind, "default", "a")?.["data"]).toEqual({ color: "red" });
 });
+
+test("all plugins run a second time if one asks for it, and no more often", () => {
+  const runs: string[] = [];
+  const registry = registryWith({
+    mutate({ object }, run) {
+      runs.push(`first ${run.isRepeated} ${object?.["data"]?.size}`);
+    },
+  });
+  registry.context.admission.add({
+    name: "Second",
+    handles: ({ kind }) => kind === configMapKind,
+    mutate({ object }, run) {
+      if (object !== undefined) object["data"] = { size: "large" };
+      run.repeat();
+    },
+  });
+  registry.create(configMapKind, configMap);
+  expect(runs).toEqual(["first false undefined", "first true large"]);
+});

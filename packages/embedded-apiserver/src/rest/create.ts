@@ -40,7 +40,6 @@ export function* createObject(
   const subject = admissionSubject("CREATE", { kind, namespace, name: metadata.name ?? "" }, options);
   const plugins = context.admission.pluginsFor(subject);
   if (plugins.length > 0) yield* admitThrough(plugins, "mutate", { ...subject, object, old: undefined });
-  options.admit?.(object, undefined);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   const isGenerated = prepareNew(context, kind, namespace, object);
   checkObject(kind, object);

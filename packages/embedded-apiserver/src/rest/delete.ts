@@ -5,7 +5,7 @@ import { conflict, forbidden, invalid, notFound, uidConflict } from "../errors/a
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { StoredObject } from "../storage/storage.ts";
-import { admissionSubject, collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
+import { admissionSubject, collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
 
 /** Kubernetes' `DeleteOptions`. */
@@ -17,6 +17,12 @@ export interface DeleteOptions {
   readonly dryRun?: boolean | undefined;
   /** User for admission; default: the server's own controllers. */
   readonly user?: UserInfo | undefined;
+  /** Name that admission sees; default: the object's. `""` for the deletion of a collection. */
+  readonly requestName?: string | undefined;
+  /** Options as the client sent them, for admission. */
+  readonly requestOptions?: (() => Readonly<Record<string, unknown>>) | undefined;
+  /** Adds a warning for the client. */
+  readonly warn?: ((message: string) => void) | undefined;
 }
 
 const orphanFinalizer = "orphan";
@@ -49,8 +55,8 @@ const immortalNamespaces: ReadonlySet<string> = new Set(["default", "kube-system
  */
 export function* deleteObject(context: RestContext, address: ObjectAddress, options: DeleteOptions = {}): Steps<Deletion> {
   const { kind, namespace, name } = address;
-  const { user, dryRun = false } = options;
-  const subject = admissionSubject("DELETE", address, { dryRun, ...(user === undefined ? {} : { user }) });
+  const { requestName = name } = options;
+  const subject = admissionSubject("DELETE", { kind, namespace, name: requestName }, writeOptionsOf(options));
   const plugins = context.admission.pluginsFor(subject);
   const old = plugins.length === 0 ? undefined : collectionOf(context, kind).get(namespace, name)?.object;
   if (old !== undefined) {
@@ -61,7 +67,17 @@ export function* deleteObject(context: RestContext, address: ObjectAddress, opti
   return deleteAdmitted(context, address, options);
 }
 
-function deleteAdmitted(context: RestContext, { kind, namespace, name }: ObjectAddress, options: DeleteOptions): Deletion {
+function writeOptionsOf({ user, dryRun = false, requestOptions, warn }: DeleteOptions): WriteOptions {
+  return {
+    dryRun,
+    ...(user === undefined ? {} : { user }),
+    ...(requestOptions === undefined ? {} : { requestOptions }),
+    ...(warn === undefined ? {} : { warn }),
+  };
+}
+
+/** Deletes an object like {@link deleteObject}, but without admission. */
+export function deleteAdmitted(context: RestContext, { kind, namespace, name }: ObjectAddress, options: DeleteOptions): Deletion {
   const collection = collectionOf(context, kind);
   const stored = collection.get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);

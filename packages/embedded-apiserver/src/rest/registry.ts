@@ -101,7 +101,7 @@ export class Registry implements Cluster {
     const pods = findKind(this.context, "", "pods");
     if (pods === undefined) throw new RangeError("bind a pod: the table of kinds has no pods");
     const binding = { metadata: { name: pod }, target: { kind: "Node", name: node } };
-    runNow(bindPod(this.context, { pods, namespace, name: pod }, binding, false), () => `bind pod ${pod}`);
+    runNow(bindPod(this.context, { pods, namespace, name: pod }, binding), () => `bind pod ${pod}`);
   }
 
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {

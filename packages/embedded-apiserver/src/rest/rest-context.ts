@@ -35,8 +35,6 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   /** Default: `Warn`. */
   readonly fieldValidation?: FieldValidation;
-  /** Checks the object before it is stored, and may modify it. @throws ApiStatusError */
-  readonly admit?: (object: ApiObject, old: Readonly<ApiObject> | undefined) => void;
   /** Adds problems of the body's text to unknown fields; default: only those. @param unknown - paths */
   readonly strictProblems?: (unknown: readonly string[]) => string[];
   /** Called with warnings for the client. */
@@ -49,6 +47,8 @@ export interface WriteOptions {
   readonly fieldManager?: string;
   /** Whether the object is the result of a server-side apply, which has set `metadata.managedFields`. */
   readonly isApplied?: boolean;
+  /** Options of the request for admission, without `kind` and `apiVersion`; default: only `dryRun`. Called only if a plugin asks. */
+  readonly requestOptions?: () => Readonly<Record<string, unknown>>;
 }
 
 /** User of the writes of the server's own controllers. */
@@ -81,9 +81,29 @@ export function apiVersionOf(kind: Kind): string {
 export function admissionSubject(
   operation: AdmissionOperation,
   { kind, namespace, name }: ObjectAddress,
-  { user = controllerManager, subresource = "", dryRun = false, warn = ignore }: WriteOptions,
+  { user = controllerManager, subresource = "", dryRun = false, warn = ignore, requestOptions }: WriteOptions,
 ): AdmissionSubject {
-  return { operation, kind, subresource, namespace, name, user, dryRun, options: dryRun ? { dryRun: ["All"] } : {}, warn };
+  return {
+    operation,
+    kind,
+    subresource,
+    namespace,
+    name,
+    user,
+    dryRun,
+    warn,
+    get options() {
+      const optionsKind = optionsKinds[operation];
+      if (optionsKind === undefined) return undefined;
+      return { kind: optionsKind, apiVersion: "meta.k8s.io/v1", ...(requestOptions?.() ?? (dryRun ? { dryRun: ["All"] } : {})) };
+    },
+  };
 }
+
+const optionsKinds: Readonly<Partial<Record<AdmissionOperation, string>>> = {
+  CREATE: "CreateOptions",
+  UPDATE: "UpdateOptions",
+  DELETE: "DeleteOptions",
+};
 
 function ignore(): void {}

@@ -7,7 +7,7 @@ import { decodedScale, managersAfterScale, scaleManagers, scaleType } from "../m
 import { trackWrite } from "../managed-fields/field-manager.ts";
 import { apiVersionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
-import { updateObject, type UpdateOptions } from "./update.ts";
+import { updateObject, type AdmittedForm, type UpdateOptions } from "./update.ts";
 
 /** `autoscaling/v1` Scale of an object, also of a custom resource. */
 export function scaleOfKind({ custom }: Kind, object: Readonly<ApiObject>): JsonObject {
@@ -87,7 +87,7 @@ export function* updateScale(
       setManagers(wanted, object, { scale: managed(context, scale, { current, options }), kind: address.kind });
       return wanted;
     },
-    { ...options, isApplied: true },
+    { ...options, isApplied: true, form: scaleForm(address) },
   );
   return stored.object;
 }
@@ -139,6 +139,13 @@ function replicasPathOf({ custom }: Kind): string[] {
     .split(".")
     .filter((name) => name !== "")
     .map(fieldElement);
+}
+
+function scaleForm(address: ObjectAddress): AdmittedForm {
+  return {
+    read: (object) => scaleOfKind(address.kind, object) as unknown as ApiObject,
+    write: (object, scale) => void Object.assign(object, withReplicas(address.kind, object, replicasOf(address, scale))),
+  };
 }
 
 function withReplicas({ custom }: Kind, object: Readonly<ApiObject>, replicas: number): ApiObject {

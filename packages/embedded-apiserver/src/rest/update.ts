@@ -17,6 +17,15 @@ export interface UpdateOptions extends WriteOptions {
   readonly scope?: "status" | "all";
   /** Precondition: UID of the object. */
   readonly uid?: string | undefined;
+  /** Form of the object that admission sees; default: the object itself. */
+  readonly form?: AdmittedForm;
+}
+
+/** Form of an object that a subresource reads and writes, such as a Scale. */
+export interface AdmittedForm {
+  read(object: Readonly<ApiObject>): ApiObject;
+  /** Writes a form that admission may have changed into the object. */
+  write(object: ApiObject, form: Readonly<ApiObject>): void;
 }
 
 /**
@@ -75,20 +84,28 @@ interface Update {
 function* admitUpdate(context: RestContext, { address, object, stored, plugins, options }: Update): Steps<void> {
   const { kind, namespace } = address;
   const old = stored.object;
-  const request = { ...admissionSubject("UPDATE", address, options), object, old };
+  const admit = (stage: "mutate" | "validate"): Steps<void> => admitStage(stage, { address, object, stored, plugins, options });
   checkName(address, object);
   setNamespace(kind, object.metadata, namespace);
   if (options.scope !== "all" || options.subresource !== undefined) trackFields(context, kind, { object, old, options });
-  if (plugins.length > 0) yield* admitThrough(plugins, "mutate", request);
+  if (plugins.length > 0) yield* admit("mutate");
   checkVersion(kind, object, stored);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   keepMetadata(object, old, options.scope);
   keepScope(kind, object, old, options.scope);
   if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
-  options.admit?.(object, old);
   shareUnchanged(object, old);
   if (options.scope !== "all") finishUpdate(kind, object, old, options.scope);
-  if (plugins.length > 0) yield* admitThrough(plugins, "validate", request);
+  if (plugins.length > 0) yield* admit("validate");
+}
+
+function* admitStage(stage: "mutate" | "validate", { address, object, stored, plugins, options }: Update): Steps<void> {
+  const subject = admissionSubject("UPDATE", address, options);
+  const { form } = options;
+  if (form === undefined) return yield* admitThrough(plugins, stage, { ...subject, object, old: stored.object });
+  const shown = form.read(object);
+  yield* admitThrough(plugins, stage, { ...subject, object: shown, old: form.read(stored.object) });
+  if (stage === "mutate") form.write(object, shown);
 }
 
 /** Stores the result of an update, unless nothing has changed. */

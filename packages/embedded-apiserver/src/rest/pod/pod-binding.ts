@@ -3,9 +3,12 @@ import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidCo
 import { isJsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
-import { collectionOf, type RestContext } from "../rest-context.ts";
+import { admitBody, bodyObject } from "../admit-body.ts";
+import { admissionSubject, collectionOf, type RestContext, type WriteOptions } from "../rest-context.ts";
 import type { Steps } from "../steps.ts";
 import { updateObject } from "../update.ts";
+
+const bindingBody = { apiVersion: "v1", kind: "Binding", schema: "io.k8s.api.core.v1.Binding" };
 
 /** Content of a `Binding`. */
 interface Binding {
@@ -32,8 +35,17 @@ export interface BindingTarget {
  * @throws ApiStatusError 400; 404 if the pod does not exist; 409 if it is already bound, being deleted, gated, or a different pod of that
  *   name
  */
-export function* bindPod(context: RestContext, { pods, namespace, name }: BindingTarget, body: JsonValue, dryRun: boolean): Steps<void> {
-  const binding = parseBinding(body);
+export function* bindPod(
+  context: RestContext,
+  { pods, namespace, name }: BindingTarget,
+  body: JsonValue,
+  options: WriteOptions = {},
+): Steps<void> {
+  const sent = parseBinding(body);
+  const subject = admissionSubject("CREATE", { kind: pods, namespace, name: sent.name }, { ...options, subresource: "binding" });
+  const admitted = yield* admitBody(context, subject, () => bodyObject(bindingBody, namespace, isJsonObject(body) ? body : {}));
+  const binding = admitted === undefined ? sent : parseBinding(admitted);
+  const { dryRun = false } = options;
   if (name !== undefined && name !== binding.name) throw badRequest("name in URL does not match name in Binding object");
   const stored = collectionOf(context, pods).get(namespace, binding.name);
   if (stored === undefined) throw notFound(pods, binding.name);

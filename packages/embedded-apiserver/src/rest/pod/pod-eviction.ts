@@ -1,7 +1,7 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest, notFound } from "../../errors/api-status-error.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
-import { deleteObject, type DeleteOptions } from "../delete.ts";
+import { deleteAdmitted, type DeleteOptions } from "../delete.ts";
 import { budgetsOf, chargeBudget } from "./disruption-budgets.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { collectionOf, type ObjectAddress, type RestContext } from "../rest-context.ts";
@@ -37,5 +37,5 @@ export function* evictPod(context: RestContext, pod: ObjectAddress, evictionName
   if (budget !== undefined) yield* chargeBudget(context, budget, stored.object, options.dryRun === true);
   const { resourceVersion: _met, ...rest } = options;
   if (isMet && options.dryRun !== true) yield* updateObject(context, pod, mark, { scope: "all" });
-  yield* deleteObject(context, pod, isMet ? rest : options);
+  deleteAdmitted(context, pod, isMet ? rest : options);
 }

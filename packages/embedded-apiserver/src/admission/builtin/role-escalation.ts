@@ -1,12 +1,12 @@
-import { forbidden, notFound } from "../errors/api-status-error.ts";
-import type { Access } from "../authorization/access-request.ts";
-import { type Authorizer, isSuperuser } from "../authorization/authorizer.ts";
-import { describeRules, quotedList, uncoveredRules } from "../authorization/policy-rules.ts";
-import { roleKindOf } from "../authorization/rbac.ts";
-import type { UserInfo } from "../authentication/user-info.ts";
-import { equalJson } from "../json/json-value.ts";
-import type { ApiObject, Kind } from "../kinds/kind.ts";
-import { rbacGroup, type PolicyRule, type RoleRef } from "../kinds/rbac/rbac-fields.ts";
+import { forbidden, notFound } from "../../errors/api-status-error.ts";
+import type { Access } from "../../authorization/access-request.ts";
+import { type Authorizer, isSuperuser } from "../../authorization/authorizer.ts";
+import { describeRules, quotedList, uncoveredRules } from "../../authorization/policy-rules.ts";
+import { roleKindOf } from "../../authorization/rbac.ts";
+import type { UserInfo } from "../../authentication/user-info.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import { rbacGroup, type PolicyRule, type RoleRef } from "../../kinds/rbac/rbac-fields.ts";
 
 /** The user who writes a role or binding. */
 export interface RoleWriter {

@@ -1,12 +1,12 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { type CertificateRequest, parseCertificateRequest } from "@virtual-kubelet/pki";
-import { forbidden, invalid } from "../errors/api-status-error.ts";
-import type { Access } from "../authorization/access-request.ts";
-import type { Authorizer } from "../authorization/authorizer.ts";
-import { nodeNameOf } from "../authorization/node-identity.ts";
-import type { UserInfo } from "../authentication/user-info.ts";
-import { equalJson } from "../json/json-value.ts";
-import type { ApiObject, FieldError, Kind } from "../kinds/kind.ts";
+import { forbidden, invalid } from "../../errors/api-status-error.ts";
+import type { Access } from "../../authorization/access-request.ts";
+import type { Authorizer } from "../../authorization/authorizer.ts";
+import { nodeNameOf } from "../../authorization/node-identity.ts";
+import type { UserInfo } from "../../authentication/user-info.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError, Kind } from "../../kinds/kind.ts";
 import {
   certificatesGroup,
   type CsrCondition,
@@ -14,8 +14,8 @@ import {
   type CsrStatus,
   requestPem,
   signerNames,
-} from "../kinds/certificates/csr-fields.ts";
-import { forbiddenField } from "../kinds/validation/field-errors.ts";
+} from "../../kinds/certificates/csr-fields.ts";
+import { forbiddenField } from "../../kinds/validation/field-errors.ts";
 
 /** The user who writes a certificate signing request, and the part that is written. */
 export interface CsrWriter {

@@ -1,9 +1,9 @@
-import { ApiStatusError, forbidden, notFound } from "../errors/api-status-error.ts";
-import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
-import type { ApiMetadata, ApiObject, Kind } from "../kinds/kind.ts";
-import { nodeKind } from "../kinds/node/node.ts";
-import { podKind } from "../kinds/pod/pod.ts";
-import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
+import { ApiStatusError, forbidden, notFound } from "../../errors/api-status-error.ts";
+import { equalJson, isJsonObject, type JsonValue } from "../../json/json-value.ts";
+import type { ApiMetadata, ApiObject, Kind, ObjectReader } from "../../kinds/kind.ts";
+import { nodeKind } from "../../kinds/node/node.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import type { ObjectAddress } from "../../rest/rest-context.ts";
 
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 const restrictedNamespace = "node-restriction.kubernetes.io";
@@ -28,7 +28,7 @@ const kubeletLabelNamespaces = ["kubelet.kubernetes.io", "node.kubernetes.io"] a
 
 /** A node that sends a request. */
 export interface WritingNode {
-  readonly context: RestContext;
+  readonly cluster: ObjectReader;
   /** Name of the node. */
   readonly node: string;
 }
@@ -68,23 +68,23 @@ export function admitNodeWrite(
 }
 
 /** Restricts a node's deletions to its own pods. @throws ApiStatusError 403 or 404 */
-export function admitNodeDeletion({ context, node }: WritingNode, { kind, namespace, name }: ObjectAddress): void {
+export function admitNodeDeletion({ cluster, node }: WritingNode, { kind, namespace, name }: ObjectAddress): void {
   if (kind === nodeKind && name !== node) throw forbidden(kind, name, `node "${node}" is not allowed to modify node "${name}"`);
   if (kind !== podKind) return;
-  const pod = context.cluster.get(podKind, namespace, name);
+  const pod = cluster.get(podKind, namespace, name);
   if (pod === undefined) throw notFound(kind, name);
   if (pod["spec"].nodeName !== node) throw forbidden(kind, name, `node "${node}" can only delete pods with spec.nodeName set to itself`);
 }
 
 /** Restricts a node's evictions to its own pods. @throws ApiStatusError 403 or 404 */
-export function admitNodeEviction({ context, node }: WritingNode, { kind, namespace, name }: ObjectAddress): void {
-  const pod = context.cluster.get(podKind, namespace, name);
+export function admitNodeEviction({ cluster, node }: WritingNode, { kind, namespace, name }: ObjectAddress): void {
+  const pod = cluster.get(podKind, namespace, name);
   if (pod === undefined) throw notFound(kind, name);
   if (pod["spec"].nodeName !== node) throw forbidden(kind, name, `node ${node} can only evict pods with spec.nodeName set to itself`);
 }
 
 /** Restricts a node's token requests to its own pods. @throws ApiStatusError 403 or 404 */
-export function admitNodeToken({ context, node }: WritingNode, { kind, namespace, name }: ObjectAddress, request: JsonValue): void {
+export function admitNodeToken({ cluster, node }: WritingNode, { kind, namespace, name }: ObjectAddress, request: JsonValue): void {
   const refuse = (problem: string): ApiStatusError => forbidden(kind, name, problem);
   const spec = isJsonObject(request) && isJsonObject(request["spec"]) ? request["spec"] : {};
   const reference = isJsonObject(spec["boundObjectRef"]) ? spec["boundObjectRef"] : {};
@@ -92,7 +92,7 @@ export function admitNodeToken({ context, node }: WritingNode, { kind, namespace
   if (apiVersion !== "v1" || boundKind !== "Pod" || typeof podName !== "string" || podName === "")
     throw refuse("node requested token not bound to a pod");
   if (typeof uid !== "string" || uid === "") throw refuse("node requested token with a pod binding without a uid");
-  const pod = context.cluster.get(podKind, namespace, podName);
+  const pod = cluster.get(podKind, namespace, podName);
   if (pod === undefined) throw notFound(podKind, podName);
   if (pod.metadata.uid !== uid)
     throw refuse(
@@ -121,7 +121,7 @@ function admitAudience(
     );
 }
 
-function admitMirrorPod({ context, node }: WritingNode, pod: Readonly<ApiObject>, refuse: (problem: string) => ApiStatusError): void {
+function admitMirrorPod({ cluster, node }: WritingNode, pod: Readonly<ApiObject>, refuse: (problem: string) => ApiStatusError): void {
   const self = `node "${node}" can only create`;
   if (pod.metadata.annotations?.[mirrorAnnotation] === undefined)
     throw refuse(`pod does not have "${mirrorAnnotation}" annotation, ${self} mirror pods`);
@@ -133,7 +133,7 @@ function admitMirrorPod({ context, node }: WritingNode, pod: Readonly<ApiObject>
     throw refuse(`${self} pods with an owner reference set to itself`);
   if (owner.controller !== true) throw refuse(`${self} pods with a controller owner reference set to itself`);
   if (owner.blockOwnerDeletion === true) throw refuse(`node "${node}" must not set blockOwnerDeletion on an owner reference`);
-  const own = context.cluster.get(nodeKind, undefined, node);
+  const own = cluster.get(nodeKind, undefined, node);
   if (own === undefined) throw notFound(nodeKind, node);
   if (own.metadata.uid !== owner.uid) throw refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${own.metadata.uid}`);
   const account: unknown = pod["spec"].serviceAccountName;
