@@ -1,8 +1,21 @@
 import type { AdmissionContext } from "./admission-context.ts";
 import type { AdmissionPlugin } from "./admission-plugin.ts";
+import { resolveService } from "../outbound/service-resolver.ts";
+import { WebhookClient } from "../outbound/webhook-client.ts";
+import { mutatingWebhooks, validatingWebhooks } from "./webhook/webhook-plugins.ts";
 import { certificateRequests, nodeRestriction, priority, roleEscalation } from "./builtin/builtin-plugins.ts";
 
 /** The plugins of a server, in the order of the real one; source: Kubernetes v1.36.3 pkg/kubeapiserver/options/plugins.go, `AllOrderedPlugins`. */
 export function createAdmissionPlugins(context: AdmissionContext): readonly AdmissionPlugin[] {
-  return [nodeRestriction(context), priority(), certificateRequests(context), roleEscalation(context)];
+  const { cluster, random, clock, resources } = context;
+  const client = resources.use(new WebhookClient({ clock, resolve: (service) => resolveService(cluster, service) }));
+  const webhooks = { cluster, random, resources, client };
+  return [
+    nodeRestriction(context),
+    priority(),
+    mutatingWebhooks(webhooks),
+    validatingWebhooks(webhooks),
+    certificateRequests(context),
+    roleEscalation(context),
+  ];
 }

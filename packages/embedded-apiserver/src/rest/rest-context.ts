@@ -2,7 +2,7 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { AdmissionChain, AdmissionOperation, AdmissionSubject } from "../admission/admission-plugin.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
 import type { Cluster } from "./cluster.ts";
-import { isStorageKind, type ApiObject, type Kind } from "../kinds/kind.ts";
+import { isStorageKind, type Kind } from "../kinds/kind.ts";
 import type { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
 import { viewInVersion } from "../storage/version-view.ts";

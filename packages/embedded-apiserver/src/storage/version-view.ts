@@ -67,6 +67,14 @@ function toStorage(object: ApiObject, kind: Kind): ApiObject {
   return withVersion(kind.conversion === undefined ? object : kind.conversion.toStorage(object), storageVersion);
 }
 
+/** Converts an object between two kinds that are stored as the same one. The argument is not modified. */
+export function convertObject(object: Readonly<ApiObject>, from: Kind, to: Kind): ApiObject {
+  if (from === to) return object;
+  const stored = toStorage(object, from);
+  if (stored.apiVersion === apiVersionText(to)) return stored === object ? { ...object } : stored;
+  return withVersion(to.conversion === undefined ? stored : to.conversion.fromStorage(stored), apiVersionText(to));
+}
+
 /** Stored object behind a view; converted back if the view's object is a later state of it. */
 function originalOf(collection: ObjectCollection, viewed: StoredObject, kind: Kind): StoredObject {
   const { namespace = "", name } = viewed.object.metadata;

@@ -1,0 +1,74 @@
+import { equalJson, isJsonObject, type JsonObject } from "../../json/json-value.ts";
+import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import { decode } from "../../kinds/schema/decode.ts";
+
+/** Types of the bodies of subresources. */
+const bodySchemas: Readonly<Record<string, string>> = {
+  "autoscaling/v1 Scale": "io.k8s.api.autoscaling.v1.Scale",
+  "v1 Binding": "io.k8s.api.core.v1.Binding",
+  "policy/v1 Eviction": "io.k8s.api.policy.v1.Eviction",
+  "authentication.k8s.io/v1 TokenRequest": "io.k8s.api.authentication.v1.TokenRequest",
+};
+
+/** Result of {@link decodeAdmitted}. */
+export interface Admitted {
+  readonly object: ApiObject;
+  /** Problem with the new `metadata.managedFields`, which were dropped for the old ones. */
+  readonly managedFieldsProblem: string | undefined;
+}
+
+/**
+ * Decodes an object that a webhook has changed, and applies defaults again. Unknown fields are dropped.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/webhook/mutating/dispatcher.go and pkg/endpoints/handlers/fieldmanager/admission.go.
+ *
+ * @param before - the object before the change
+ * @throws DecodeError if a field has the wrong type
+ */
+export function decodeAdmitted(kind: Kind, before: Readonly<ApiObject>, patched: JsonObject): Admitted {
+  const type = `${before.apiVersion} ${before.kind}`;
+  const isBody = before.kind !== kind.kind;
+  const schema = isBody ? bodySchemas[type] : kind.schema;
+  const decoded = decodeFields(isBody ? undefined : kind, schema, patched);
+  const { kind: _kind, apiVersion: _version, metadata, ...rest } = decoded;
+  const object = {
+    kind: before.kind,
+    apiVersion: before.apiVersion,
+    ...(metadata === undefined ? {} : { metadata }),
+    ...rest,
+  } as ApiObject;
+  if (!isBody) kind.applyDefaults?.(object);
+  const managedFieldsProblem = keepManagedFields(object, before, patched);
+  return { object, managedFieldsProblem };
+}
+
+function decodeFields(kind: Kind | undefined, schema: string | undefined, patched: JsonObject): Record<string, unknown> {
+  if (kind?.custom !== undefined) return kind.custom.decode(patched).object;
+  return schema === undefined ? patched : decode(schema, patched).object;
+}
+
+/** Keeps the managed fields of before if the new ones are malformed. */
+function keepManagedFields(object: ApiObject, before: Readonly<ApiObject>, patched: JsonObject): string | undefined {
+  const old = (before.metadata as { managedFields?: unknown } | undefined)?.managedFields;
+  const wanted = isJsonObject(patched["metadata"]) ? patched["metadata"]["managedFields"] : undefined;
+  if (object.metadata === undefined || equalJson(old, wanted)) return undefined;
+  const problem = wanted === undefined || wanted === null ? undefined : managedFieldsProblemOf(wanted);
+  const metadata = object.metadata as { managedFields?: unknown };
+  if (problem === undefined) return undefined;
+  if (old === undefined) delete metadata.managedFields;
+  else metadata.managedFields = old;
+  return problem;
+}
+
+/** Source: k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal/managedfields.go, `DecodeManagedFields`. */
+function managedFieldsProblemOf(fields: unknown): string | undefined {
+  if (!Array.isArray(fields)) return "managed fields are not a list";
+  for (const [index, entry] of (fields as readonly unknown[]).entries()) {
+    const { operation, fieldsType = "", apiVersion = "" } = isJsonObject(entry) ? entry : {};
+    if (operation !== "Apply" && operation !== "Update") return "operation must be `Apply` or `Update`";
+    if (apiVersion === "") return "apiVersion must not be empty";
+    if (fieldsType === "") return `missing fieldsType in managed fields entry ${index}`;
+    if (fieldsType !== "FieldsV1") return `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,171 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { ApiStatusError, type ApiStatus } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { goErrorText } from "./go-error.ts";
+import { bodyText, HttpsClient, type HttpsTarget } from "./https-client.ts";
+import type { ServiceAddress, ServiceReference } from "./service-resolver.ts";
+
+/** How a webhook is reached: `clientConfig` of webhook configurations and of custom resource definitions. */
+export interface WebhookClientConfig {
+  readonly url?: string;
+  readonly service?: { readonly namespace: string; readonly name: string; readonly path?: string; readonly port?: number };
+  /** Base64 of PEM. */
+  readonly caBundle?: string;
+}
+
+/** Options of {@link WebhookClient}. */
+export interface WebhookClientOptions {
+  /** Measures timeouts. */
+  readonly clock: Pick<Clock, "setTimer">;
+  readonly resolve: (service: ServiceReference) => ServiceAddress;
+}
+
+/** The configuration of a webhook is not usable. The message is that of the real server. */
+export class WebhookConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "WebhookConfigError";
+  }
+}
+
+/** Calls webhooks over HTTPS. Source: k8s.io/apiserver v0.36.3 pkg/util/webhook/client.go and k8s.io/client-go v0.36.3 rest/request.go. */
+export class WebhookClient implements Disposable {
+  readonly #clock: WebhookClientOptions["clock"];
+  readonly #resolve: WebhookClientOptions["resolve"];
+  readonly #https = new HttpsClient();
+
+  constructor({ clock, resolve }: WebhookClientOptions) {
+    this.#clock = clock;
+    this.#resolve = resolve;
+  }
+
+  /**
+   * Posts a body as JSON.
+   *
+   * @param timeoutSeconds - also sent in the query
+   * @returns the JSON object of a successful response
+   * @throws WebhookConfigError; ApiStatusError for another HTTP status than 2xx; Error with the real server's words if there is no response
+   */
+  async post(config: WebhookClientConfig, body: JsonObject, timeoutSeconds: number): Promise<JsonObject> {
+    const address = `${addressOf(config)}?timeout=${goSeconds(timeoutSeconds)}`;
+    const target = { url: new URL(address), caPem: caPemOf(config) };
+    const text = await this.#exchange(config, target, { body: Buffer.from(JSON.stringify(body)), timeoutSeconds }).catch(
+      (error: unknown) => {
+        if (error instanceof ApiStatusError) throw error;
+        throw new Error(`Post ${JSON.stringify(address)}: ${goErrorText(error)}`);
+      },
+    );
+    return decodeAnswer(text);
+  }
+
+  async #exchange(
+    { service }: WebhookClientConfig,
+    target: HttpsTarget,
+    { body, timeoutSeconds }: { readonly body: Uint8Array; readonly timeoutSeconds: number },
+  ): Promise<string> {
+    const address = service === undefined ? undefined : this.#resolve({ ...service, port: service.port ?? 443 });
+    const expired = new AbortController();
+    using _timer = this.#clock.setTimer(timeoutSeconds * 1000, () => expired.abort());
+    try {
+      const answer = await this.#https.send(
+        { ...target, address },
+        {
+          method: "POST",
+          headers: { accept: "application/json, */*", "content-type": "application/json", "user-agent": "kube-apiserver-admission" },
+          body,
+          signal: expired.signal,
+        },
+      );
+      const text = await bodyText(answer);
+      const status = answer.statusCode ?? 0;
+      if (status < 200 || status > 206) throw statusError(status, text);
+      return text;
+    } catch (error) {
+      if (expired.signal.aborted && !(error instanceof ApiStatusError)) throw new Error("context deadline exceeded", { cause: error });
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#https[Symbol.dispose]();
+  }
+}
+
+function caPemOf({ caBundle }: WebhookClientConfig): string | undefined {
+  const caPem = caBundle === undefined || caBundle === "" ? undefined : Buffer.from(caBundle, "base64").toString();
+  if (caPem !== undefined && caPem.trim() !== "" && !caPem.includes("-----BEGIN CERTIFICATE-----"))
+    throw new WebhookConfigError("unable to load root certificates: unable to parse bytes as PEM block");
+  return caPem?.trim() === "" ? undefined : caPem;
+}
+
+/** Address without a query. */
+function addressOf({ url, service }: WebhookClientConfig): string {
+  if (service !== undefined) {
+    const { namespace, name, path = "", port = 443 } = service;
+    return `https://${name}.${namespace}.svc:${port}${path.startsWith("/") ? path : `/${path}`}`;
+  }
+  if (url === undefined || url === "") throw new WebhookConfigError("webhook configuration must have either service or URL");
+  if (!URL.canParse(url)) throw new WebhookConfigError(`Unparsable URL: parse ${JSON.stringify(url)}: invalid URI for request`);
+  return url.replace(/[?#].*$/, "");
+}
+
+/** Such as `10s`, as Go prints durations below a minute; `1m30s` above. */
+function goSeconds(seconds: number): string {
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
+function decodeAnswer(text: string): JsonObject {
+  let answer: JsonValue;
+  try {
+    answer = JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new Error(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  if (!isJsonObject(answer))
+    throw new Error("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct");
+  if (typeof answer["kind"] !== "string" || answer["kind"] === "") throw new Error(`Object 'Kind' is missing in '${text}'`);
+  return answer;
+}
+
+/** Messages of responses without a Status; source: k8s.io/apimachinery v0.36.3 pkg/api/errors/errors.go, `NewGenericServerResponse`. */
+const genericMessages: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+  400: ["BadRequest", "the server rejected our request for an unknown reason"],
+  401: ["Unauthorized", "the server has asked for the client to provide credentials"],
+  404: ["NotFound", "the server could not find the requested resource"],
+  405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],
+  409: ["AlreadyExists", "the server reported a conflict"],
+  422: ["Invalid", "the server rejected our request due to an error in our request"],
+  429: ["TooManyRequests", "the server has received too many requests and has asked us to try again later"],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
+  504: ["Timeout", "the server was unable to return a response in the time allotted, but may still be processing the request"],
+};
+
+function statusError(code: number, text: string): ApiStatusError {
+  const sent = tryStatus(text);
+  if (sent !== undefined) return new ApiStatusError({ message: sent.message ?? "", code: sent.code ?? code, ...optional(sent) });
+  const server = text.trim() === "" ? "unknown" : text.trim();
+  const [reason, message] = genericMessages[code] ?? [
+    code >= 500 ? "InternalError" : code === 403 ? "Forbidden" : "",
+    code >= 500
+      ? `an error on the server (${JSON.stringify(server)}) has prevented the request from succeeding`
+      : code === 403 || code === 406 || code === 415
+        ? server
+        : `the server responded with the status code ${code} but did not return more information`,
+  ];
+  return new ApiStatusError({ code, message, ...(reason === "" ? {} : { reason }) });
+}
+
+function optional({ reason, details }: Partial<ApiStatus>): Pick<ApiStatus, "reason" | "details"> {
+  return { ...(reason === undefined ? {} : { reason }), ...(details === undefined ? {} : { details }) };
+}
+
+function tryStatus(text: string): Partial<ApiStatus> | undefined {
+  try {
+    const status = JSON.parse(text) as Partial<ApiStatus>;
+    return status.kind === "Status" && status.status !== undefined ? status : undefined;
+  } catch {
+    return undefined;
+  }
+}
