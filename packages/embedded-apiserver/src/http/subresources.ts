@@ -147,7 +147,10 @@ function admitted(context: ResourceContext, call: ResourceCall, body: Subresourc
   const subject = admissionSubject("CREATE", addressOf(call), writeOptionsOf(call, "CreateOptions"));
   return admitBody(context.rest, subject, () => {
     const object = bodyObject(body, call.target.namespace ?? "", sent);
-    if (body === tokenRequestBody) object["spec"].expirationSeconds ??= defaultTokenSeconds;
+    if (body === tokenRequestBody) {
+      object.metadata = { ...object.metadata, name: object.metadata.name ?? call.target.name };
+      object["spec"].expirationSeconds ??= defaultTokenSeconds;
+    }
     return object;
   });
 }

@@ -31,8 +31,17 @@ const unknownAuthority: ReadonlySet<string> = new Set([
   "CERT_SIGNATURE_FAILURE",
 ]);
 
+/** An error whose message already has the words of the real server. */
+export class GoError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "GoError";
+  }
+}
+
 /** Words of Go's net, crypto/tls and net/http packages for an error of Node.js, because the real server's messages contain them. */
 export function goErrorText(error: unknown): string {
+  if (error instanceof GoError) return error.message;
   const { code = "", address, port, hostname, errors, host, cert } = (error ?? {}) as NetworkError;
   if (errors?.[0] !== undefined) return goErrorText(errors[0]);
   const problem = systemProblems[code];

@@ -1,6 +1,6 @@
 import { kindFor } from "../kinds/index.ts";
 import type { ApiObject, Kind, ObjectReader } from "../kinds/kind.ts";
-import { hostAndPort } from "./go-error.ts";
+import { GoError, hostAndPort } from "./go-error.ts";
 
 /** Address of a back end. */
 export interface ServiceAddress {
@@ -26,21 +26,21 @@ interface ServicePort {
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/util/proxy/proxy.go, `ResolveCluster` and `ResolveEndpoint`.
  *
- * @throws Error with the words of the real server
+ * @throws GoError with the words of the real server
  */
 export function resolveService(cluster: ObjectReader, { namespace, name, port }: ServiceReference): ServiceAddress {
   const service = cluster.get(known("", "services"), namespace, name);
-  if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
+  if (service === undefined) throw new GoError(`service ${JSON.stringify(name)} not found`);
   const { type = "ClusterIP", externalName, clusterIP, ports = [] } = service["spec"] ?? {};
   if (type === "ExternalName") return { host: String(externalName), port };
-  if (clusterIP === "None") throw new Error('cannot route to service with ClusterIP "None"');
+  if (clusterIP === "None") throw new GoError('cannot route to service with ClusterIP "None"');
   const servicePort = (ports as readonly ServicePort[]).find((each) => each.port === port);
-  if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
+  if (servicePort === undefined) throw new GoError(`no service port ${port} found for service ${JSON.stringify(name)}`);
   const address =
     sliceAddress(cluster.list(known("discovery.k8s.io", "endpointslices"), namespace), name, servicePort) ??
     subsetAddress(cluster.get(known("", "endpoints"), namespace, name), servicePort);
   // kube-proxy rejects connections to a service without endpoints.
-  if (address === undefined) throw new Error(`dial tcp ${hostAndPort(String(clusterIP), port)}: connect: connection refused`);
+  if (address === undefined) throw new GoError(`dial tcp ${hostAndPort(String(clusterIP), port)}: connect: connection refused`);
   return address;
 }
 

@@ -1,7 +1,8 @@
 import type { Clock } from "@virtual-kubelet/clock";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { ApiStatusError, type ApiStatus } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { goErrorText } from "./go-error.ts";
+import { GoError, goErrorText } from "./go-error.ts";
 import { bodyText, HttpsClient, type HttpsTarget } from "./https-client.ts";
 import type { ServiceAddress, ServiceReference } from "./service-resolver.ts";
 
@@ -52,7 +53,7 @@ export class WebhookClient implements Disposable {
     const text = await this.#exchange(config, target, { body: Buffer.from(JSON.stringify(body)), timeoutSeconds }).catch(
       (error: unknown) => {
         if (error instanceof ApiStatusError) throw error;
-        throw new Error(`Post ${JSON.stringify(address)}: ${goErrorText(error)}`);
+        throw new GoError(`Post ${JSON.stringify(address)}: ${goErrorText(error)}`);
       },
     );
     return decodeAnswer(text);
@@ -81,7 +82,7 @@ export class WebhookClient implements Disposable {
       if (status < 200 || status > 206) throw statusError(status, text);
       return text;
     } catch (error) {
-      if (expired.signal.aborted && !(error instanceof ApiStatusError)) throw new Error("context deadline exceeded", { cause: error });
+      if (expired.signal.aborted && !(error instanceof ApiStatusError)) throw deadlineExceeded();
       throw error;
     }
   }
@@ -89,6 +90,10 @@ export class WebhookClient implements Disposable {
   [Symbol.dispose](): void {
     this.#https[Symbol.dispose]();
   }
+}
+
+function deadlineExceeded(): GoError {
+  return new GoError("context deadline exceeded");
 }
 
 function caPemOf({ caBundle }: WebhookClientConfig): string | undefined {
@@ -115,18 +120,19 @@ function goSeconds(seconds: number): string {
 }
 
 function decodeAnswer(text: string): JsonObject {
-  let answer: JsonValue;
-  try {
-    answer = JSON.parse(text) as JsonValue;
-  } catch (error) {
-    throw new Error(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
+  const answer = tryParse(text);
+  if (answer instanceof GoError) throw answer;
   if (!isJsonObject(answer))
-    throw new Error("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct");
-  if (typeof answer["kind"] !== "string" || answer["kind"] === "") throw new Error(`Object 'Kind' is missing in '${text}'`);
+    throw new GoError("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct");
   return answer;
+}
+
+function tryParse(text: string): JsonValue | GoError {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    return new GoError(`couldn't get version/kind; json parse error: ${messageOf(error)}`);
+  }
 }
 
 /** Messages of responses without a Status; source: k8s.io/apimachinery v0.36.3 pkg/api/errors/errors.go, `NewGenericServerResponse`. */
@@ -145,7 +151,7 @@ const genericMessages: Readonly<Record<number, readonly [reason: string, message
 function statusError(code: number, text: string): ApiStatusError {
   const sent = tryStatus(text);
   if (sent !== undefined) return new ApiStatusError({ message: sent.message ?? "", code: sent.code ?? code, ...optional(sent) });
-  const server = text.trim() === "" ? "unknown" : text.trim();
+  const server = text.trim();
   const [reason, message] = genericMessages[code] ?? [
     code >= 500 ? "InternalError" : code === 403 ? "Forbidden" : "",
     code >= 500

@@ -45,7 +45,7 @@ test.each<[string, JsonValue, JsonValue, JsonValue]>([
 test.each<[string, JsonValue]>([
   ["a test that fails", [{ op: "test", path: "/a", value: 2 }]],
   ["removing what is not there", [{ op: "remove", path: "/x" }]],
-  ["replacing what is not there", [{ op: "replace", path: "/x", value: 1 }]],
+  ["replacing what is in nothing", [{ op: "replace", path: "/x/y", value: 1 }]],
   ["an index beyond the list", [{ op: "add", path: "/l/5", value: 1 }]],
   ["an index that is no number", [{ op: "add", path: "/l/x", value: 1 }]],
   ["a path below a scalar", [{ op: "add", path: "/a/b", value: 1 }]],

@@ -28,12 +28,12 @@ function applyOperation(root: JsonObject, operation: JsonValue): void {
     case "remove":
       return void remove(root, path);
     case "replace":
-      read(root, path);
+      // As in the real server's library, a member that does not exist is added.
       return write(root, path, value ?? null);
     case "move":
       return add(root, path, remove(root, segmentsOf(operation["from"])));
     case "copy":
-      return add(root, path, cloneJson(read(root, segmentsOf(operation["from"]))));
+      return add(root, path, cloneJson(tryRead(root, segmentsOf(operation["from"])) ?? null));
     case "test":
       if (!equalJson(tryRead(root, path) ?? null, value ?? null)) throw unprocessable();
       return;

@@ -1,4 +1,5 @@
 import { createCertificateAuthority } from "@virtual-kubelet/pki";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -25,7 +26,7 @@ export type ReviewHandler = (review: Json) => Json;
 export async function startWebhookServer(answers: Readonly<Record<string, ReviewHandler>>): Promise<WebhookServer> {
   const day = 86_400_000;
   const validity = { notBeforeMs: Date.now() - day, notAfterMs: Date.now() + day };
-  const authority = createCertificateAuthority("webhook-ca", validity);
+  const authority = createCertificateAuthority(`webhook-ca-${randomUUID()}`, validity);
   const { certificate, key } = authority.issue({
     commonName: "hook",
     names: ["127.0.0.1", "localhost", "hook.default.svc"],

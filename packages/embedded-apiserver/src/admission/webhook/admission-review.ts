@@ -1,6 +1,8 @@
 import { ApiStatusError } from "../../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import { GoError } from "../../outbound/go-error.ts";
+import { notRegistered } from "../../rest/type-mismatch.ts";
 import type { AdmissionRequest } from "../admission-plugin.ts";
 import { admissionNamespace } from "./match-webhook.ts";
 
@@ -81,17 +83,18 @@ export interface ReviewAnswer {
   readonly warnings: readonly string[];
 }
 
-/** Reads the answer of a webhook. @throws Error with the words of the real server */
+/** Reads the answer of a webhook. @throws GoError with the words of the real server */
 export function readReview(
   review: JsonObject,
   { uid, version, isMutating }: { readonly uid: string; readonly version: ReviewVersion; readonly isMutating: boolean },
 ): ReviewAnswer {
+  checkType(review, version);
   const { response } = review;
-  if (!isJsonObject(response)) throw new Error("webhook response was absent");
+  if (!isJsonObject(response)) throw new GoError("webhook response was absent");
   const patch = Buffer.from(textOf(response["patch"]), "base64").toString();
   const { patchType } = response;
   if (version === "v1") {
-    checkIdentity(review, response, uid);
+    checkUid(response, uid);
     checkPatch(patch, patchType, isMutating);
   }
   return {
@@ -103,24 +106,36 @@ export function readReview(
   };
 }
 
-function checkIdentity(review: JsonObject, response: JsonObject, uid: string): void {
-  if (response["uid"] !== uid)
-    throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(textOf(response["uid"]))}`);
-  const got = `${textOf(review["apiVersion"])}, Kind=${textOf(review["kind"])}`;
-  const wanted = "admission.k8s.io/v1, Kind=AdmissionReview";
-  if (got !== wanted) throw new Error(`expected webhook response of ${wanted}, got ${got}`);
+/** Type of the review; a type that is left out is the expected one. */
+function checkType({ kind, apiVersion }: JsonObject, version: ReviewVersion): void {
+  const wanted = `admission.k8s.io/${version}`;
+  const given = textOf(apiVersion) === "" ? wanted : textOf(apiVersion);
+  const givenKind = textOf(kind) === "" ? "AdmissionReview" : textOf(kind);
+  if (given === wanted && givenKind === "AdmissionReview") return;
+  if (givenKind !== "AdmissionReview" || !/^admission\.k8s\.io\/v1(beta1)?$/.test(given))
+    throw new ReviewTypeError(notRegistered(givenKind, given));
+  const short = given.slice(given.indexOf("/") + 1);
+  throw new ReviewTypeError(`converting (${short}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`);
+}
+
+/** The webhook answered with another type, which the real server cannot decode. */
+export class ReviewTypeError extends GoError {}
+
+function checkUid(response: JsonObject, uid: string): void {
+  const given = textOf(response["uid"]);
+  if (given !== uid) throw new GoError(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`);
 }
 
 function checkPatch(patch: string, patchType: JsonValue | undefined, isMutating: boolean): void {
   const hasType = patchType !== undefined && patchType !== null;
   if (!isMutating) {
-    if (patch !== "") throw new Error("validating webhook may not return response.patch");
-    if (hasType) throw new Error("validating webhook may not return response.patchType");
+    if (patch !== "") throw new GoError("validating webhook may not return response.patch");
+    if (hasType) throw new GoError("validating webhook may not return response.patchType");
     return;
   }
-  if (patch !== "" && !hasType) throw new Error("webhook returned response.patch but not response.patchType");
-  if (patch === "" && hasType) throw new Error("webhook returned response.patchType but not response.patch");
-  if (patchType === "") throw new Error('webhook returned invalid response.patchType of ""');
+  if (patch !== "" && !hasType) throw new GoError("webhook returned response.patch but not response.patchType");
+  if (patch === "" && hasType) throw new GoError("webhook returned response.patchType but not response.patch");
+  if (patchType === "") throw new GoError('webhook returned invalid response.patchType of ""');
 }
 
 function textOf(value: JsonValue | undefined): string {

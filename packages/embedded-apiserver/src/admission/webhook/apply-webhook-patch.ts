@@ -1,12 +1,13 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
+import { GoError } from "../../outbound/go-error.ts";
 import { applyJsonPatch } from "../../patch/json-patch.ts";
 
 /**
  * Applies the JSON patch of a webhook.
  *
  * @returns the new object
- * @throws Error with the words of the real server's library, gopkg.in/evanphx/json-patch.v4
+ * @throws GoError with the words of the real server's library, gopkg.in/evanphx/json-patch.v4
  */
 export function applyWebhookPatch(object: JsonObject, patch: readonly JsonValue[]): JsonObject {
   try {
@@ -18,7 +19,7 @@ export function applyWebhookPatch(object: JsonObject, patch: readonly JsonValue[
       try {
         current = applyJsonPatch(current, [operation]);
       } catch {
-        throw new Error(problemOf(before, isJsonObject(operation) ? operation : {}));
+        throw new GoError(problemOf(before, isJsonObject(operation) ? operation : {}));
       }
     }
     return asObject(current);
@@ -26,7 +27,7 @@ export function applyWebhookPatch(object: JsonObject, patch: readonly JsonValue[
 }
 
 function asObject(value: JsonValue): JsonObject {
-  if (!isJsonObject(value)) throw new Error(`json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value`);
+  if (!isJsonObject(value)) throw new GoError(`json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value`);
   return value;
 }
 
@@ -49,7 +50,7 @@ function problemOf(document: JsonValue, operation: JsonObject): string {
         : `test operation does not apply: is missing path: ${path}: missing value`;
     case "move":
     case "copy":
-      return find(document, from) === undefined
+      return find(document, parentOf(from)) === undefined
         ? `${operation["op"]} operation does not apply: doc is missing from path: ${from}: missing value`
         : `${operation["op"]} operation does not apply: doc is missing destination path: ${path}: missing value`;
     default:

@@ -1,9 +1,16 @@
 import type { Random } from "@virtual-kubelet/clock";
-import { messageOf } from "@virtual-kubelet/errdefs";
 import { badRequest, internalError } from "../../errors/api-status-error.ts";
 import { WebhookConfigError, type WebhookClient } from "../../outbound/webhook-client.ts";
 import type { AdmissionRequest } from "../admission-plugin.ts";
-import { admissionReview, denial, readReview, reviewVersionOf, type ReviewAnswer, type ReviewObjects } from "./admission-review.ts";
+import {
+  admissionReview,
+  denial,
+  readReview,
+  reviewVersionOf,
+  ReviewTypeError,
+  type ReviewAnswer,
+  type ReviewObjects,
+} from "./admission-review.ts";
 import type { Webhook } from "./webhook.ts";
 
 /** A webhook could not be called, or its answer is not usable: its failure policy decides. */
@@ -49,17 +56,22 @@ export async function callWebhook(
     .post(clientConfig, admissionReview(version, uid, request, objects), timeoutSeconds)
     .catch((error: unknown) => {
       const action = error instanceof WebhookConfigError ? "could not get REST client" : "failed to call webhook";
-      throw new WebhookCallError(name, `${action}: ${messageOf(error)}`);
+      throw callError(name, action, error);
     });
   let answer: ReviewAnswer;
   try {
     answer = readReview(review, { uid, version, isMutating });
   } catch (error) {
-    throw new WebhookCallError(name, `received invalid webhook response: ${messageOf(error)}`);
+    const action = error instanceof ReviewTypeError ? "failed to call webhook" : "received invalid webhook response";
+    throw callError(name, action, error);
   }
   for (const warning of answer.warnings) request.warn(warning);
   if (!answer.allowed) throw denial(name, answer.result);
   return answer;
+}
+
+function callError(webhookName: string, action: string, error: unknown): WebhookCallError {
+  return new WebhookCallError(webhookName, `${action}: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 /** Error for the client if a webhook could not be called; `undefined` if its policy is to go on. */
