@@ -148,6 +148,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     await using _server = server;
     using _following = following;
   };
+  const onError = options.onControllerError ?? ignoreError;
   let isStarted = false;
   await using _started = { [Symbol.asyncDispose]: async () => (isStarted ? undefined : close()) };
   const authorizer = answering.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
@@ -180,10 +181,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   following.use(bootstrap(registry.context, { host, port, caPem }));
   registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, random, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
-  following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
+  following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable, onError }));
   if (controllers) {
     const signer = { authority: credentials.authority, clock: backgroundClock };
-    following.use(startControllers(registry.context, { authorizer, signer, onError: options.onControllerError }));
+    following.use(startControllers(registry.context, { authorizer, signer, onError }));
   }
   seedObjects(registry.context, options.objects ?? []);
   isStarted = true;
@@ -208,6 +209,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     [Symbol.asyncDispose]: close,
   };
 }
+
+function ignoreError(): void {}
 
 /** As on the real server, deleting or changing a definition ends the watches of its custom resources. */
 function endWatches(watches: ReadonlySet<WatchStream>, kind: Kind): void {

@@ -4,6 +4,7 @@ import { namespaceKind } from "../kinds/namespace.ts";
 import { serviceAccountKind } from "../kinds/service-account.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { Cluster } from "../rest/cluster.ts";
+import { runResumably } from "../rest/steps.ts";
 
 /**
  * Creates the service account `default` and the config map `kube-root-ca.crt` in each existing and future namespace, and recreates them
@@ -12,9 +13,10 @@ import type { Cluster } from "../rest/cluster.ts";
  * Source: pkg/controller/serviceaccount and pkg/controller/certificates/rootcacertpublisher of Kubernetes v1.36.3. Unlike there, they exist
  * as soon as the namespace does, so that the next pod finds its service account.
  */
-export function maintainNamespaceDefaults(cluster: Cluster, caPem: string): Disposable {
+export function maintainNamespaceDefaults(cluster: Cluster, caPem: string, onError: (error: unknown) => void): Disposable {
   const rootCaName = "kube-root-ca.crt";
-  const ensure = (namespace: Readonly<ApiObject> | undefined): void => {
+  const ensure = (namespace: Readonly<ApiObject> | undefined): void => void runResumably(() => ensureNow(namespace))?.catch(onError);
+  const ensureNow = (namespace: Readonly<ApiObject> | undefined): void => {
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return;
     const { name } = namespace.metadata;
     if (cluster.get(serviceAccountKind, name, "default") === undefined) {

@@ -1,6 +1,7 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../rest/cluster.ts";
+import { runResumably } from "../rest/steps.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
@@ -14,6 +15,8 @@ export interface CustomResourcesOptions {
   readonly cluster: Cluster;
   readonly clock: Pick<Clock, "now" | "setTimer">;
   readonly kinds: KindTable;
+  /** Called with errors of writes that had to wait for admission. */
+  readonly onError: (error: unknown) => void;
 }
 
 /**
@@ -22,7 +25,7 @@ export interface CustomResourcesOptions {
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer}. Unlike there, a definition is served as soon
  * as it is created.
  */
-export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesOptions): Disposable {
+export function serveCustomResources({ cluster, clock, kinds, onError }: CustomResourcesOptions): Disposable {
   const resources = new Disposables();
   /** Served kinds by definition, with the spec they were created from. */
   const served = new Map<string, { readonly spec: CrdSpec; readonly kinds: readonly Kind[] }>();
@@ -36,6 +39,10 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesO
   return resources;
 
   function sync(name: string): void {
+    runResumably(() => syncNow(name))?.catch(onError);
+  }
+
+  function syncNow(name: string): void {
     const definition = cluster.get(customResourceDefinitionKind, undefined, name);
     if (definition === undefined) return;
     serve(definition);

@@ -12,7 +12,7 @@ import { decodePatched } from "./decode-object.ts";
 import { deleteObject } from "./delete.ts";
 import { bindPod } from "./pod/pod-binding.ts";
 import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
-import { runNow } from "./steps.ts";
+import { generatedMark, StepRunner } from "./steps.ts";
 import { updateObject } from "./update.ts";
 
 /** Options of {@link Registry}. */
@@ -29,6 +29,7 @@ export interface RegistryOptions {
 export class Registry implements Cluster {
   /** Context of the verbs. */
   readonly context: RestContext;
+  readonly #runner = new StepRunner();
 
   constructor(options: RegistryOptions) {
     const kinds = options.kindTable.all;
@@ -70,7 +71,8 @@ export class Registry implements Cluster {
 
   create(kind: Kind, object: unknown): Readonly<ApiObject> {
     const namespace = kind.namespaced ? ((object as Partial<ApiObject>).metadata?.namespace ?? "default") : "";
-    return runNow(createObject(this.context, kind, namespace, object), () => `create ${kind.plural} in ${namespace}`).object;
+    const what = (): string => `create ${address(kind, namespace, nameToCreate(object))}`;
+    return this.#runner.runNow(createObject(this.context, kind, namespace, object), what).object;
   }
 
   update(
@@ -86,12 +88,13 @@ export class Registry implements Cluster {
     const decoded = decodePatched(kind, changed, {});
     const options = subresource === undefined ? {} : ({ scope: subresource, subresource } as const);
     const steps = updateObject(this.context, { kind, namespace: namespace ?? "", name }, () => decoded, options);
-    return runNow(steps, () => `update ${kind.plural} ${name}`).object;
+    return this.#runner.runNow(steps, () => `update ${address(kind, namespace, name)} ${subresource ?? ""}`).object;
   }
 
   delete(kind: Kind, namespace: string | undefined, name: string, options: DeletionOptions = {}): void {
     try {
-      runNow(deleteObject(this.context, { kind, namespace: namespace ?? "", name }, options), () => `delete ${kind.plural} ${name}`);
+      const steps = deleteObject(this.context, { kind, namespace: namespace ?? "", name }, options);
+      this.#runner.runNow(steps, () => `delete ${address(kind, namespace, name)}`);
     } catch (error) {
       if (!(error instanceof ApiStatusError && error.status.code === 404)) throw error;
     }
@@ -101,7 +104,7 @@ export class Registry implements Cluster {
     const pods = findKind(this.context, "", "pods");
     if (pods === undefined) throw new RangeError("bind a pod: the table of kinds has no pods");
     const binding = { metadata: { name: pod }, target: { kind: "Node", name: node } };
-    runNow(bindPod(this.context, { pods, namespace, name: pod }, binding), () => `bind pod ${pod}`);
+    this.#runner.runNow(bindPod(this.context, { pods, namespace, name: pod }, binding), () => `bind ${address(pods, namespace, pod)}`);
   }
 
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {
@@ -113,4 +116,13 @@ export class Registry implements Cluster {
 function copyOf(object: Readonly<ApiObject>): ApiObject {
   const { managedFields: _managers, ...metadata } = object.metadata;
   return cloneJson({ ...object, metadata });
+}
+
+function nameToCreate(object: unknown): string {
+  const { name, generateName = "" } = (object as Partial<ApiObject>).metadata ?? {};
+  return name ?? `${generateName}${generatedMark}`;
+}
+
+function address({ plural, group }: Kind, namespace: string | undefined, name: string): string {
+  return `${plural}.${group} ${namespace ?? ""}/${name}`;
 }

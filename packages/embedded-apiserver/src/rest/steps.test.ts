@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runNow, runSteps, type Steps, WriteWaits } from "./steps.ts";
+import { runResumably, runSteps, StepRunner, type Steps, WriteWaits } from "./steps.ts";
 
 function* waits(log: string[], ...promises: Promise<void>[]): Steps<string> {
   for (const promise of promises) {
@@ -11,7 +11,7 @@ function* waits(log: string[], ...promises: Promise<void>[]): Steps<string> {
 
 test("steps that need not wait run to their end synchronously", () => {
   expect(runSteps(waits([]))).toBe("done");
-  expect(runNow(waits([]), () => "create pods web")).toBe("done");
+  expect(new StepRunner().runNow(waits([]), () => "create pods web")).toBe("done");
 });
 
 test("steps that wait give a promise of their result", async () => {
@@ -38,7 +38,7 @@ test("an error of what the steps wait for is thrown inside them", async () => {
 
 test("a caller that cannot wait learns when the write is finished, and the write goes on", async () => {
   const log: string[] = [];
-  const write = (): string => runNow(waits(log, Promise.resolve()), () => "create pods web");
+  const write = (): string => new StepRunner().runNow(waits(log, Promise.resolve()), () => "create pods web");
   expect(write).toThrow(WriteWaits);
   const error = (() => {
     try {
@@ -50,4 +50,36 @@ test("a caller that cannot wait learns when the write is finished, and the write
   expect((error as WriteWaits).message).toContain("create pods web");
   expect(await (error as WriteWaits).settled).toBe("done");
   expect(log).toEqual(["waited", "waited"]);
+});
+
+test("work that has to wait runs again, and its writes return or throw what they did the first time", async () => {
+  const runner = new StepRunner();
+  const seen: string[] = [];
+  function* write(name: string, waiting: () => Promise<void>): Steps<string> {
+    seen.push(`write ${name}`);
+    yield waiting();
+    return `wrote ${name}`;
+  }
+  const attempt = (name: string, waiting: () => Promise<void>): void => {
+    try {
+      seen.push(runner.runNow(write(name, waiting), () => `create pods ${name}`));
+    } catch (error) {
+      if (error instanceof WriteWaits) throw error;
+      seen.push(`caught ${String(error)}`);
+    }
+  };
+  await runResumably(() => {
+    attempt("a", () => Promise.resolve());
+    attempt("b", () => Promise.reject(new TypeError("no")));
+  });
+  expect(seen).toEqual(["write a", "wrote a", "write b", "wrote a", "caught TypeError: no"]);
+});
+
+test("work that does not have to wait is finished at once, and its error is thrown", () => {
+  expect(runResumably(() => undefined)).toBeUndefined();
+  expect(() =>
+    runResumably(() => {
+      throw new TypeError("no");
+    }),
+  ).toThrow("no");
 });

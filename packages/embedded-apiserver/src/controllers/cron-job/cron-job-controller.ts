@@ -1,3 +1,4 @@
+import { WriteWaits } from "../../rest/steps.ts";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError } from "../../errors/api-status-error.ts";
 import { Disposables } from "../../resources/disposables.ts";
@@ -129,6 +130,7 @@ export function startCronJobController(context: ControllerContext): Disposable {
       tell(cronJob, "Normal", "SuccessfulCreate", `Created job ${job.metadata.name}`);
       return job;
     } catch (error) {
+      if (error instanceof WriteWaits) throw error;
       if (isNamespaceTerminating(error) || (error instanceof ApiStatusError && error.status.reason === "AlreadyExists")) return undefined;
       tell(cronJob, "Warning", "FailedCreate", `Error creating job: ${error instanceof Error ? error.message : String(error)}`);
       throw error;

@@ -1,3 +1,5 @@
+import { WriteWaits } from "../../rest/steps.ts";
+import { writeAndTell } from "../shared/write-and-tell.ts";
 import { ApiStatusError } from "../../errors/api-status-error.ts";
 import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
@@ -77,6 +79,10 @@ export class DeploymentWrites {
     try {
       this.#context.cluster.create(replicaSetKind, set);
     } catch (error) {
+      if (error instanceof WriteWaits && set.spec.replicas > 0) {
+        const tell = (): void => this.#reportResize(deployment, name, { before: 0, size: set.spec.replicas });
+        void error.settled.then(tell, () => undefined);
+      }
       if (!(error instanceof ApiStatusError)) throw error;
       if (error.status.reason === "AlreadyExists") {
         this.#countCollision(deployment);
@@ -126,14 +132,16 @@ export class DeploymentWrites {
       const size = sizes.get(name) ?? before;
       const isNoted = Object.entries(notes).every(([key, value]) => annotations?.[key] === value);
       if (size === before && (isNoted || !annotate || !sizes.has(name))) continue;
-      this.#context.cluster.update(replicaSetKind, namespace, name, (object) => ({
+      const resized = (object: ApiObject): ApiObject => ({
         ...object,
         metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...notes } },
         spec: { ...object["spec"], replicas: size },
-      }));
-      if (size === before) continue;
-      isResized = true;
-      this.#reportResize(deployment, name, { before, size });
+      });
+      writeAndTell(
+        () => this.#context.cluster.update(replicaSetKind, namespace, name, resized),
+        () => size !== before && this.#reportResize(deployment, name, { before, size }),
+      );
+      if (size !== before) isResized = true;
     }
     return isResized;
   }

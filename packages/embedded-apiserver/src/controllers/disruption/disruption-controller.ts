@@ -1,3 +1,4 @@
+import { WriteWaits } from "../../rest/steps.ts";
 import { rfc3339, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
@@ -64,6 +65,7 @@ export function startDisruptionController(context: ControllerContext): Disposabl
       );
       return recheckMs;
     } catch (error) {
+      if (error instanceof WriteWaits) throw error;
       const problem = error instanceof Error ? error.message : String(error);
       const message = `Failed to calculate the number of expected pods: ${problem}`;
       events.record(component, budget, { type: "Warning", reason: "CalculateExpectedPodCountFailed", message });

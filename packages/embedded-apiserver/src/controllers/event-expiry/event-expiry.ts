@@ -1,3 +1,4 @@
+import { runResumably } from "../../rest/steps.ts";
 import { eventKind } from "../../kinds/event/event.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
@@ -33,7 +34,7 @@ export function startEventExpiry({ cluster, clock, onError }: Pick<ControllerCon
       due.delete(key);
       const { namespace, name } = parseKey(key);
       try {
-        cluster.delete(eventKind, namespace, name);
+        runResumably(() => cluster.delete(eventKind, namespace, name))?.catch(onError);
       } catch (error) {
         onError(error);
       }

@@ -8,7 +8,7 @@ import type { Cluster } from "../../rest/cluster.ts";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { RestContext } from "../../rest/rest-context.ts";
-import { runNow, WriteWaits } from "../../rest/steps.ts";
+import { StepRunner, WriteWaits } from "../../rest/steps.ts";
 import { updateObject } from "../../rest/update.ts";
 import { isTerminal } from "../shared/pod-state.ts";
 import { followResources, oneVersionEach, resourceOf } from "../shared/resource-kinds.ts";
@@ -45,6 +45,7 @@ export interface NamespaceDeletionOptions {
  */
 export function runNamespaceDeletion({ context, cluster, onError = () => undefined }: NamespaceDeletionOptions): Disposable {
   const { clock } = context;
+  const runner = new StepRunner();
   const resources = new Disposables();
   const attempts = new Map<string, Attempt>();
   const terminating = new Set<string>();
@@ -152,7 +153,7 @@ export function runNamespaceDeletion({ context, cluster, onError = () => undefin
 
   function write(name: string, change: (namespace: Readonly<ApiObject>) => ApiObject): void {
     const steps = updateObject(context, { kind: namespaceKind, namespace: "", name }, change, { scope: "all" });
-    ignoreNotFound(() => runNow(steps, () => `update namespace ${name}`));
+    ignoreNotFound(() => runner.runNow(steps, () => `update namespace ${name}`));
   }
 }
 

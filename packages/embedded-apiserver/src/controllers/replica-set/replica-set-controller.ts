@@ -1,3 +1,4 @@
+import { WriteWaits } from "../../rest/steps.ts";
 import { type LabelSelector, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../resources/disposables.ts";
 import { equalJson } from "../../json/json-value.ts";
@@ -91,6 +92,7 @@ function startReplicaController(context: ControllerContext, { kind, component, s
       try {
         isDone = scale(replicaSet, active);
       } catch (error) {
+        if (error instanceof WriteWaits) throw error;
         failure = error;
       }
     }

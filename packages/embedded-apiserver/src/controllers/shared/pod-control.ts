@@ -1,7 +1,9 @@
 import { ApiStatusError } from "../../errors/api-status-error.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
+import { WriteWaits } from "../../rest/steps.ts";
 import type { ControllerContext } from "./controller-context.ts";
+import { writeAndTell } from "./write-and-tell.ts";
 
 /** A controller and the object for which it creates or deletes pods. */
 export interface PodActor {
@@ -17,15 +19,23 @@ export interface Creations {
   readonly failure: unknown;
 }
 
-/** Creates pods and records an event for each; stops at the first error. Source: Kubernetes v1.36.3 pkg/controller/controller_utils.go. */
+/**
+ * Creates pods and records an event for each; stops at the first error. Source: Kubernetes v1.36.3 pkg/controller/controller_utils.go.
+ *
+ * @throws WriteWaits
+ */
 export function createPods({ cluster, events }: ControllerContext, { component, owner }: PodActor, pods: readonly object[]): Creations {
   let created = 0;
   for (const pod of pods) {
     try {
-      const { metadata } = cluster.create(podKind, pod);
-      events.record(component, owner, { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${metadata.name}` });
+      writeAndTell(
+        () => cluster.create(podKind, pod),
+        ({ metadata: { name } }) =>
+          events.record(component, owner, { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` }),
+      );
       created++;
     } catch (error) {
+      if (error instanceof WriteWaits) throw error;
       if (isNamespaceTerminating(error)) return { created, failure: undefined };
       const message = `Error creating: ${error instanceof Error ? error.message : String(error)}`;
       events.record(component, owner, { type: "Warning", reason: "FailedCreate", message });
@@ -37,8 +47,10 @@ export function createPods({ cluster, events }: ControllerContext, { component, 
 
 /** Deletes a pod and records an event. */
 export function deletePod({ cluster, events }: ControllerContext, { component, owner }: PodActor, { metadata }: Readonly<ApiObject>): void {
-  cluster.delete(podKind, metadata.namespace, metadata.name, { uid: metadata.uid });
-  events.record(component, owner, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${metadata.name}` });
+  writeAndTell(
+    () => cluster.delete(podKind, metadata.namespace, metadata.name, { uid: metadata.uid }),
+    () => events.record(component, owner, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${metadata.name}` }),
+  );
 }
 
 /** Whether a creation failed because the namespace is terminating. */

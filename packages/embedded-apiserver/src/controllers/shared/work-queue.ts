@@ -1,4 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
+import { runResumably } from "../../rest/steps.ts";
 
 /** Queue of keys with a worker. A key that is added several times before it is processed is processed once. */
 export interface WorkQueue extends Disposable {
@@ -11,7 +12,12 @@ export interface WorkQueue extends Disposable {
 /** Options of {@link createWorkQueue}. */
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Reconciles the key's object. @returns milliseconds until the key is processed again; `undefined` for not again */
+  /**
+   * Reconciles the key's object. If a write has to wait (WriteWaits), it is called again when the write has finished, and the same write
+   * returns or throws what the first one did. No other key waits for that.
+   *
+   * @returns milliseconds until the key is processed again; `undefined` for not again
+   */
   readonly process: (key: string) => number | undefined | void;
   /** Called with errors of `process`; the key is retried with exponential back-off. */
   readonly onError: (error: unknown) => void;
@@ -29,6 +35,8 @@ export function createWorkQueue({ clock, process, onError }: WorkQueueOptions): 
   const queue = new Set<string>();
   const timers = new Map<string, { readonly dueMs: number; readonly timer: Disposable }>();
   const failures = new Map<string, number>();
+  /** Keys with a write that has to wait. The value says whether the key was added meanwhile. */
+  const waiting = new Map<string, boolean>();
   let isScheduled = false;
   let isDisposed = false;
   let inThisTurn = 0;
@@ -37,6 +45,7 @@ export function createWorkQueue({ clock, process, onError }: WorkQueueOptions): 
 
   function add(key: string): void {
     if (isDisposed) return;
+    if (waiting.has(key)) return void waiting.set(key, true);
     queue.add(key);
     if (isScheduled) return;
     isScheduled = true;
@@ -64,16 +73,40 @@ export function createWorkQueue({ clock, process, onError }: WorkQueueOptions): 
 
   function work(key: string): void {
     if (isDisposed) return;
+    let againMs: number | undefined;
     try {
-      const againMs = process(key);
-      failures.delete(key);
-      if (againMs !== undefined) addAfter(key, againMs);
+      const unfinished = runResumably(() => {
+        if (!isDisposed) againMs = process(key) ?? undefined;
+      });
+      if (unfinished === undefined) return succeed(key, againMs);
+      waiting.set(key, false);
+      void unfinished.then(
+        () => endWait(key, () => succeed(key, againMs)),
+        (error: unknown) => endWait(key, () => fail(key, error)),
+      );
     } catch (error) {
-      const count = failures.get(key) ?? 0;
-      failures.set(key, count + 1);
-      onError(error);
-      addAfter(key, Math.min(firstRetryMs * 2 ** count, longestRetryMs));
+      fail(key, error);
     }
+  }
+
+  function endWait(key: string, end: () => void): void {
+    const isAdded = waiting.get(key) === true;
+    waiting.delete(key);
+    if (isDisposed) return;
+    end();
+    if (isAdded) add(key);
+  }
+
+  function succeed(key: string, againMs: number | undefined): void {
+    failures.delete(key);
+    if (againMs !== undefined) addAfter(key, againMs);
+  }
+
+  function fail(key: string, error: unknown): void {
+    const count = failures.get(key) ?? 0;
+    failures.set(key, count + 1);
+    onError(error);
+    addAfter(key, Math.min(firstRetryMs * 2 ** count, longestRetryMs));
   }
 
   function addAfter(key: string, delayMs: number): void {

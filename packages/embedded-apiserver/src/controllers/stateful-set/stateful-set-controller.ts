@@ -1,3 +1,4 @@
+import { WriteWaits } from "../../rest/steps.ts";
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
@@ -68,6 +69,7 @@ export function startStatefulSetController(context: ControllerContext): Disposab
     try {
       for (const step of planStatefulSet(viewOf(set, revisions))) carryOut(set, step, revisions);
     } catch (error) {
+      if (error instanceof WriteWaits) throw error;
       failure = error;
     }
     const view = viewOf(set, revisions);
