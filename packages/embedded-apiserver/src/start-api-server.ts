@@ -148,7 +148,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     await using _server = server;
     using _following = following;
   };
-  const onError = options.onControllerError ?? ignoreError;
+  const onError = (error: unknown): void => options.onControllerError?.(error);
   let isStarted = false;
   await using _started = { [Symbol.asyncDispose]: async () => (isStarted ? undefined : close()) };
   const authorizer = answering.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
@@ -178,7 +178,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   if (options.listen !== false)
     server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle });
   const port = server?.port ?? options.port ?? 443;
-  following.use(bootstrap(registry.context, { host, port, caPem }));
+  following.use(bootstrap(registry.context, { host, port, caPem, onError }));
   registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, random, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable, onError }));
@@ -209,8 +209,6 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     [Symbol.asyncDispose]: close,
   };
 }
-
-function ignoreError(): void {}
 
 /** As on the real server, deleting or changing a definition ends the watches of its custom resources. */
 function endWatches(watches: ReadonlySet<WatchStream>, kind: Kind): void {

@@ -24,6 +24,8 @@ export interface BootstrapOptions {
   readonly port: number;
   /** Certificate authority of clients, PEM. */
   readonly caPem: string;
+  /** Called with errors of writes that had to wait for admission; default: they are ignored. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface BootstrapOptions {
  *
  * @returns a handle that stops keeping API services of custom resources, IP addresses of services, and the defaults of namespaces
  */
-export function bootstrap(context: RestContext, { host, port, caPem }: BootstrapOptions): Disposable {
+export function bootstrap(context: RestContext, { host, port, caPem, onError = () => undefined }: BootstrapOptions): Disposable {
   const { cluster, clock } = context;
   for (const name of systemNamespaces) cluster.create(namespaceKind, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   cluster.create(serviceKind, {
@@ -64,7 +66,7 @@ export function bootstrap(context: RestContext, { host, port, caPem }: Bootstrap
   const resources = new Disposables();
   resources.use(registerCustomVersions(cluster, clock));
   resources.use(maintainServiceAddresses(cluster, clock));
-  if (context.serviceAccounts) resources.use(maintainNamespaceDefaults(cluster, caPem));
+  if (context.serviceAccounts) resources.use(maintainNamespaceDefaults(cluster, caPem, onError));
   return resources;
 }
 

@@ -29,7 +29,7 @@ export function decodeAdmitted(kind: Kind, before: Readonly<ApiObject>, patched:
   const type = `${before.apiVersion} ${before.kind}`;
   const isBody = before.kind !== kind.kind;
   const schema = isBody ? bodySchemas[type] : kind.schema;
-  const decoded = decodeFields(isBody ? undefined : kind, schema, patched);
+  const decoded = decodeFields(isBody ? undefined : kind, schema, withoutManagers(patched));
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = decoded;
   const object = {
     kind: before.kind,
@@ -42,6 +42,12 @@ export function decodeAdmitted(kind: Kind, before: Readonly<ApiObject>, patched:
   return { object, managedFieldsProblem };
 }
 
+function withoutManagers(object: JsonObject): JsonObject {
+  if (!isJsonObject(object["metadata"])) return object;
+  const { managedFields: _managers, ...metadata } = object["metadata"];
+  return { ...object, metadata };
+}
+
 function decodeFields(kind: Kind | undefined, schema: string | undefined, patched: JsonObject): Record<string, unknown> {
   if (kind?.custom !== undefined) return kind.custom.decode(patched).object;
   return schema === undefined ? patched : decode(schema, patched).object;
@@ -51,12 +57,10 @@ function decodeFields(kind: Kind | undefined, schema: string | undefined, patche
 function keepManagedFields(object: ApiObject, before: Readonly<ApiObject>, patched: JsonObject): string | undefined {
   const old = (before.metadata as { managedFields?: unknown } | undefined)?.managedFields;
   const wanted = isJsonObject(patched["metadata"]) ? patched["metadata"]["managedFields"] : undefined;
-  if (object.metadata === undefined || equalJson(old, wanted)) return undefined;
+  if (object.metadata === undefined) return undefined;
   const problem = wanted === undefined || wanted === null ? undefined : managedFieldsProblemOf(wanted);
-  const metadata = object.metadata as { managedFields?: unknown };
-  if (problem === undefined) return undefined;
-  if (old === undefined) delete metadata.managedFields;
-  else metadata.managedFields = old;
+  const kept = problem !== undefined || equalJson(old, wanted) ? old : wanted;
+  if (kept !== undefined && kept !== null) (object.metadata as { managedFields?: unknown }).managedFields = kept;
   return problem;
 }
 
