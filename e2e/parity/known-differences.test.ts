@@ -22,28 +22,6 @@ test("nodes on this machine can be reached through the node proxy", async ({ api
   await api.delete(`/api/v1/nodes/${name}`);
 });
 
-test("a validating webhook is stored, and not called", async ({ api, namespace, core }) => {
-  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-  const webhook = {
-    name: "deny.example.com",
-    // Nothing listens there: with the policy Fail, the real server refuses every config map of the namespace.
-    clientConfig: { url: "https://127.0.0.1:1/validate" },
-    failurePolicy: "Fail",
-    sideEffects: "None",
-    admissionReviewVersions: ["v1"],
-    timeoutSeconds: 1,
-    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
-    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
-  };
-  await api.create(path, { metadata: { name: namespace }, webhooks: [webhook] });
-
-  await eventually(async () => {
-    const { status } = await api.post(`${core}/configmaps`, { metadata: { generateName: "a-" } });
-    expect(status).toBe(perServer({ embedded: 201, "kube-apiserver": 500 }));
-  });
-  await api.delete(`${path}/${namespace}`);
-});
-
 /** Resources of the real server that the embedded one does not have. */
 const absentResources: readonly string[] = [
   "autoscaling/v1 horizontalpodautoscalers",
@@ -176,14 +154,6 @@ test("volume attributes classes are not protected from deletion", async ({ api, 
 
   expect(metadata.finalizers).toEqual(perServer({ embedded: undefined, "kube-apiserver": ["kubernetes.io/vac-protection"] }));
   await api.delete(`${path}/${namespace}`);
-});
-
-test("quotas are not enforced", async ({ api, core }) => {
-  await api.create(`${core}/resourcequotas`, { metadata: { name: "none" }, spec: { hard: { "count/configmaps": "0" } } });
-  await eventually(async () => {
-    const { status } = await api.post(`${core}/configmaps`, { metadata: { generateName: "a-" } });
-    expect(status).toBe(perServer({ embedded: 201, "kube-apiserver": 403 }));
-  });
 });
 
 test("OpenAPI version 2 is empty", async ({ api }) => {

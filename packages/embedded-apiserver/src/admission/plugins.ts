@@ -1,5 +1,7 @@
 import type { AdmissionContext } from "./admission-context.ts";
 import type { AdmissionPlugin } from "./admission-plugin.ts";
+import { createLimitRanger } from "./limit-ranger/limit-ranger.ts";
+import { createResourceQuotaPlugin } from "./resource-quota/resource-quota.ts";
 import { resolveService } from "../outbound/service-resolver.ts";
 import { WebhookClient } from "../outbound/webhook-client.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhook/webhook-plugins.ts";
@@ -12,10 +14,12 @@ export function createAdmissionPlugins(context: AdmissionContext): readonly Admi
   const webhooks = { cluster, random, resources, client };
   return [
     nodeRestriction(context),
+    createLimitRanger(context),
     priority(),
     mutatingWebhooks(webhooks),
     validatingWebhooks(webhooks),
     certificateRequests(context),
     roleEscalation(context),
+    createResourceQuotaPlugin(context),
   ];
 }

@@ -18,6 +18,7 @@ import { runNamespaceDeletion } from "./namespace/namespace-deletion.ts";
 import { startNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
 import { startPodGarbageCollector } from "./pod-garbage-collector/pod-garbage-collector.ts";
 import { startReplicaSetController, startReplicationController } from "./replica-set/replica-set-controller.ts";
+import { startResourceQuotaController } from "./resource-quota/resource-quota-controller.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
 import { startStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
 import { startTaintEviction } from "./taint-eviction/taint-eviction.ts";
@@ -60,6 +61,7 @@ export function startControllers(rest: RestContext, { authorizer, signer, onErro
   resources.use(startNodeLifecycleController(context));
   resources.use(startTaintEviction(context));
   resources.use(startPodGarbageCollector(context));
+  resources.use(startResourceQuotaController(context));
   resources.use(startScheduler(context));
   resources.use(startEventExpiry(context));
   resources.use(startClusterRoleAggregation(context));

@@ -21,6 +21,11 @@ export class ObjectIndex implements Disposable {
     return [...(this.#buckets.get(value)?.values() ?? [])];
   }
 
+  /** Whether an object has this index value. */
+  has(value: string): boolean {
+    return this.#buckets.has(value);
+  }
+
   /** All index values that have objects. */
   values(): string[] {
     return [...this.#buckets.keys()];

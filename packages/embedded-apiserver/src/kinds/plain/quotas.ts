@@ -7,56 +7,58 @@ import { limitRangeErrors, resourceQuotaErrors } from "./validate-quotas.ts";
 
 type Quantities = Record<string, string>;
 
-/** Quotas and limit ranges. They are stored but not enforced. */
-export const quotaKinds: readonly Kind[] = [
-  plainKind({
-    group: "",
-    kind: "LimitRange",
-    plural: "limitranges",
-    shortNames: ["limits"],
-    namespaced: true,
-    applyDefaults({ spec }) {
-      for (const limit of spec.limits ?? []) {
-        if (limit.type !== "Container") continue;
-        const limits: Quantities = { ...limit.max, ...limit.default };
-        const requests: Quantities = { ...limit.min, ...limits, ...limit.defaultRequest };
-        if (Object.keys(limits).length > 0) limit.default = limits;
-        if (Object.keys(requests).length > 0) limit.defaultRequest = requests;
-      }
+/** Limit ranges, which admission/limit-ranger applies. */
+export const limitRangeKind: Kind = plainKind({
+  group: "",
+  kind: "LimitRange",
+  plural: "limitranges",
+  shortNames: ["limits"],
+  namespaced: true,
+  applyDefaults({ spec }) {
+    for (const limit of spec.limits ?? []) {
+      if (limit.type !== "Container") continue;
+      const limits: Quantities = { ...limit.max, ...limit.default };
+      const requests: Quantities = { ...limit.min, ...limits, ...limit.defaultRequest };
+      if (Object.keys(limits).length > 0) limit.default = limits;
+      if (Object.keys(requests).length > 0) limit.defaultRequest = requests;
+    }
+  },
+  validate: limitRangeErrors,
+  columns: [
+    nameColumn,
+    {
+      name: "Created At",
+      type: "date",
+      description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+      cell: ({ metadata }) => metadata.creationTimestamp,
     },
-    validate: limitRangeErrors,
-    columns: [
-      nameColumn,
-      {
-        name: "Created At",
-        type: "date",
-        description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
-        cell: ({ metadata }) => metadata.creationTimestamp,
-      },
-    ],
-  }),
-  plainKind({
-    group: "",
-    kind: "ResourceQuota",
-    plural: "resourcequotas",
-    shortNames: ["quota"],
-    namespaced: true,
-    hasStatus: true,
-    validate: resourceQuotaErrors,
-    columns: [
-      nameColumn,
-      textColumn("Request", "Request represents a minimum amount of cpu/memory that a container may consume.", ({ status }) =>
-        usage(status, false),
-      ),
-      textColumn(
-        "Limit",
-        "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.",
-        ({ status }) => usage(status, true),
-      ),
-      ageColumn,
-    ],
-  }),
-];
+  ],
+});
+
+/** Quotas, which admission/resource-quota enforces. */
+export const resourceQuotaKind: Kind = plainKind({
+  group: "",
+  kind: "ResourceQuota",
+  plural: "resourcequotas",
+  shortNames: ["quota"],
+  namespaced: true,
+  hasStatus: true,
+  validate: resourceQuotaErrors,
+  columns: [
+    nameColumn,
+    textColumn("Request", "Request represents a minimum amount of cpu/memory that a container may consume.", ({ status }) =>
+      usage(status, false),
+    ),
+    textColumn(
+      "Limit",
+      "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.",
+      ({ status }) => usage(status, true),
+    ),
+    ageColumn,
+  ],
+});
+
+export const quotaKinds: readonly Kind[] = [limitRangeKind, resourceQuotaKind];
 
 function usage({ hard = {}, used = {} }: { readonly hard?: Quantities; readonly used?: Quantities }, isLimit: boolean): string {
   return Object.keys(hard)
