@@ -9,6 +9,8 @@ import { startCronJobController } from "./cron-job/cron-job-controller.ts";
 import { startDaemonSetController } from "./daemon-set/daemon-set-controller.ts";
 import { startDeploymentController } from "./deployment/deployment-controller.ts";
 import { startDisruptionController } from "./disruption/disruption-controller.ts";
+import { startEndpointMirroring } from "./endpoints/endpoint-mirroring.ts";
+import { startEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { startEventExpiry } from "./event-expiry/event-expiry.ts";
 import { createEventRecorder } from "./shared/event-recorder.ts";
 import { startGarbageCollector } from "./garbage-collector/garbage-collector.ts";
@@ -56,6 +58,8 @@ export function startControllers(rest: RestContext, { authorizer, signer, onErro
   resources.use(startJobTtl(context));
   resources.use(startCronJobController(context));
   resources.use(startDisruptionController(context));
+  resources.use(startEndpointsController(context));
+  resources.use(startEndpointMirroring(context));
   resources.use(startVolumeBinder(context));
   resources.use(startVolumeProtection(context));
   resources.use(startNodeLifecycleController(context));

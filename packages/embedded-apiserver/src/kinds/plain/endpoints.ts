@@ -11,7 +11,7 @@ interface Subset {
   readonly ports?: { port: number; protocol?: string }[];
 }
 
-/** Endpoints and endpoint slices. They are stored; the server neither writes nor reads them. */
+/** Endpoints and endpoint slices. */
 export const endpointKinds: readonly Kind[] = [
   plainKind({
     group: "",
