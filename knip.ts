@@ -13,7 +13,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
     workspaces: {
       ".": { project: ["*.ts!"] },
       "packages/*": { project: product },
-      "packages/embedded-apiserver": { entry: ["src/program/main.ts!"], project: product },
+      "packages/embedded-apiserver": { entry: ["src/program/main.ts!", "src/program/envtest/{etcd,kube-apiserver}.ts!"], project: product },
       "packages/testing": { entry: ["src/file-provider/file-backend-main.ts!"], project: product },
       "{providers,templates}/*": { entry: ["test/run-*.ts!"], project: product },
       "examples/*": { project: ["src/**/*.ts!"] },
@@ -29,13 +29,14 @@ function configure({ production = false }: { readonly production?: boolean }): K
           "nomad/run-on-agent.ts",
           "support/far-process-cluster/main.ts",
           "kubernetes/run.ts",
+          "upstream/controller-runtime/record.ts",
           "packages/{second-zod,try-packages,use-object-types}.ts",
         ],
         project: ["**/*.ts"],
       },
       tools: {
         entry: [
-          "{conformance,declarative-rules,demo-picture,e2e-docker,image,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
+          "{conformance,declarative-rules,demo-picture,e2e-docker,image,kube-apiserver-flags,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
           "{bundle-dependency,bundle-package,pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test,write-object-types}.ts!",
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",

@@ -126,6 +126,18 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "upstream",
+          include: ["e2e/upstream/**/*.test.ts"],
+          expect: assertions,
+          // Upstream's tests expect answers within a second, and a suite of them takes minutes.
+          maxWorkers: 1,
+          testTimeout: 1_200_000,
+          hookTimeout: 1_800_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "monitoring",
           include: ["e2e/monitoring/**/*.test.ts"],
           expect: assertions,

@@ -1,8 +1,6 @@
 import { ensureControlPlane, findControlPlane, type ControlPlaneProgram } from "@virtual-kubelet/testing";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onPath } from "../../packages/testing/src/control-plane/find-control-plane.ts";
 import { checkDocuments } from "../check-documents.ts";
 import { checkImports } from "../check-imports.ts";
 import { checkPackages } from "../check-packages.ts";
@@ -12,22 +10,24 @@ import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { findChromium, missingChromium } from "../chromium.ts";
 import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
+import { ensureControllerRuntime, missingControllerRuntime } from "../controller-runtime.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
 import { helm, logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
 import { makeImageContext } from "../image-context.ts";
 import { checkMetricUses } from "../metric-uses.ts";
 import { checkSite } from "../site/check-links.ts";
-import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
+import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
 import { checkReasons } from "../reason-catalogues.ts";
 import { moto } from "../moto.ts";
 import { ensurePackages, missingPackages } from "../python-environment.ts";
 import { run } from "../run.ts";
-import { asRoot, sudoHint } from "../superuser.ts";
+import { asRoot } from "../superuser.ts";
 import { workflowsLevel } from "../workflow-run/run-levels.ts";
 import { root } from "../workspace.ts";
 import { zunApi } from "../zun-api.ts";
 import type { Level, LevelRun } from "./level.ts";
+import { missingControlPlane, missingKubectl, missingKubeProxy, missingRoot } from "./missing-needs.ts";
 import { packageNames, subjectProblems } from "./package-tests.ts";
 import { filesThatNoLevelRuns, findTestFiles } from "./test-files.ts";
 import { addCounts, countReport, type Counts, type VitestReport } from "./vitest-report.ts";
@@ -131,6 +131,9 @@ const nodeNetwork = once(async (): Promise<Record<string, string>> => {
   return { ...(await controlPlaneAndMetrics()), UPSTREAM_E2E: await upstreamE2e.ensure() };
 });
 
+/** Builds controller-runtime's suites. */
+const upstreamPrograms = once(ensureControllerRuntime);
+
 /** Environment variables with which tests find promtool and the parser of PromQL. */
 const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
   // Sequential, because each build uses all processors.
@@ -157,34 +160,6 @@ async function suite(context: LevelRun, includes: (tag: string) => boolean, test
 }
 
 const isDocker = (tag: string): boolean => tag === "docker";
-
-/** Why there is no control plane, if there is none. */
-function missingControlPlane(): string | undefined {
-  const lookup = findControlPlane();
-  return lookup.status === "missing" ? lookup.how : undefined;
-}
-
-/** Why there is no kube-proxy, if there is none. */
-function missingKubeProxy(): string | undefined {
-  if (process.env["KUBE_PROXY"]) return undefined;
-  const lookup = findControlPlane({ programs: ["kube-proxy"] });
-  return lookup.status === "missing" ? `${lookup.how}; or name kube-proxy in KUBE_PROXY` : undefined;
-}
-
-/** Why there is no kubectl, if there is none. */
-function missingKubectl(): string | undefined {
-  const lookup = findControlPlane({ programs: ["kubectl"] });
-  const own = process.env["KUBECTL"] || onPath("kubectl", process.env["PATH"] ?? "");
-  return own || lookup.status !== "missing" ? undefined : `${lookup.how}; or put kubectl on the PATH, or name it in KUBECTL`;
-}
-
-/** Why nothing can be mounted here, if so. */
-function missingRoot(): string | undefined {
-  const command = asRoot(["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", tmpdir()]);
-  if (command === undefined) return `files have owners and folders are mounted, which takes root, or ${sudoHint}`;
-  const why = problemOf(command);
-  return why === undefined ? undefined : `nothing can be mounted here (${why}), which takes root with CAP_SYS_ADMIN`;
-}
 
 /** Whether each test file is run by a level and belongs to a package. */
 async function checkTestFiles(): Promise<CheckResult[]> {
@@ -341,6 +316,19 @@ export const levels: readonly Level[] = [
     missing: missingKubectl,
     prepare: kubectl,
     run: async (context) => vitest("kubectl", context, await kubectl()),
+  },
+  {
+    name: "upstream",
+    about: "controller-runtime's own test suites on the embedded API server (CONTROLLER_RUNTIME: a folder with built ones)",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: () => missingControllerRuntime(),
+    prepare: upstreamPrograms,
+    run: async (context) => {
+      await upstreamPrograms();
+      return vitest("upstream", context);
+    },
   },
   {
     name: "monitoring",

@@ -66,6 +66,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/embed-a-node", "core", "kubelet-api", "mock"],
   ["e2e/embedded/doctor", "cli"],
   ["e2e/embedded/fake-kube-client", "core", "embedded-apiserver"],
+  ["e2e/embedded/envtest-assets", "embedded-apiserver"],
   ["e2e/embedded/far-", "kubernetes"],
   ["e2e/embedded/faults", "embedded-apiserver"],
   ["e2e/embedded/hostile-callers", "kubelet-api", "streaming"],
@@ -107,6 +108,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/parity/", "embedded-apiserver"],
   ["e2e/simulation/", "core", "kube-client"],
   ["e2e/support/container-host/", "aci", "fargate"],
+  ["e2e/upstream/", "embedded-apiserver"],
   ["e2e/zun/", "zun"],
 ];
 

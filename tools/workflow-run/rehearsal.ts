@@ -25,8 +25,8 @@ const part: Readonly<Record<string, Texts>> = {
   deployment: { FILES: "deployment/chart" },
   zun: { FILES: "zun/refusals moto/wire" },
   rest: {
-    LEVEL: "simulation root kubectl monitoring browser",
-    FILES: "simulation/simulate remove-tree.root interop/kubectl-logs monitoring/dashboard browser/exec",
+    LEVEL: "simulation root kubectl upstream monitoring browser",
+    FILES: "simulation/simulate remove-tree.root interop/kubectl-logs controller-runtime/test-outcomes monitoring/dashboard browser/exec",
     SEEDS: "5",
   },
 };

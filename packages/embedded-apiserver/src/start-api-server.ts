@@ -17,6 +17,7 @@ import { authenticate } from "./authentication/authenticate.ts";
 import { openHttpServer, type HttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./clients/in-process-transport.ts";
 import { toKubeconfig, writePrivateFile, type ClientUser } from "./clients/kubeconfig.ts";
+import { defaultServiceRange } from "./kinds/service/service-range.ts";
 import type { Kind } from "./kinds/kind.ts";
 import { KubeletClient, kubeletClientUser } from "./kubelet-proxy/kubelet-client.ts";
 import { KindTable } from "./kinds/kind-table.ts";
@@ -35,6 +36,15 @@ export interface ApiServerOptions {
   readonly host?: string;
   /** Additional names and addresses of the serving certificate; default: none. */
   readonly certificateHosts?: readonly string[];
+  /**
+   * Serving certificate and key, PEM. Default: a certificate that the server's own authority issues. Clients verify a given certificate with
+   * what they know about it: {@link ApiServer.caPem} and kubeconfigs have only the certificate itself.
+   */
+  readonly serving?: KeyPair;
+  /** Authorities of client certificates besides the server's own, PEM. Default: none. */
+  readonly clientCaPem?: string;
+  /** IPv4 range of cluster IPs in CIDR notation, from /12 to /29. Default: `10.96.0.0/12`. */
+  readonly serviceClusterIpRange?: string;
   /** Clock of the server, except for certificates; default: the machine's. With a {@link VirtualClock} a test controls time. */
   readonly clock?: Clock;
   /** Source of randomness, except for keys and certificates; default: the machine's. */
@@ -110,8 +120,6 @@ export interface ApiServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Names and addresses of every serving certificate. */
-const certificateHosts = ["localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 const historyDefault = 4096;
 const bufferDefault = 10_000;
 
@@ -125,16 +133,20 @@ const gitVersion = "v1.36.3-embedded";
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = backgroundClock, random = systemRandom, host = "127.0.0.1", controllers = true, serviceAccounts = controllers } = options;
+  const { serviceClusterIpRange = defaultServiceRange } = options;
   const credentials = createServerCredentials({
     // Clients verify certificates by the machine's time.
     clock: backgroundClock,
-    hosts: [...new Set([host, ...certificateHosts, ...(options.certificateHosts ?? [])])],
+    host,
+    certificateHosts: options.certificateHosts,
+    serving: options.serving,
+    clientCaPem: options.clientCaPem,
   });
-  const caPem = credentials.authority.certificate;
+  const { caPem, clientCaPem } = credentials;
   const token = options.token ?? systemRandom.uuid();
   const storage = new Storage({ historyLimit: options.watchHistory ?? historyDefault });
   const kindTable = new KindTable(kinds);
-  const registry = new Registry({ clock, random, storage, kindTable, serviceAccounts });
+  const registry = new Registry({ clock, random, storage, kindTable, serviceAccounts, serviceClusterIpRange });
   const tokens = new ServiceAccountTokens({ clock, random });
   const watches = new Set<WatchStream>();
   /** Resources that requests depend on. */
@@ -176,9 +188,9 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const handle: RequestHandler = (request) => faults.handle(request);
   answering.defer(() => watches.forEach((watch) => watch.close()));
   if (options.listen !== false)
-    server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle });
+    server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem, handle });
   const port = server?.port ?? options.port ?? 443;
-  following.use(bootstrap(registry.context, { host, port, caPem, onError }));
+  following.use(bootstrap(registry.context, { host, port, caPem, clientCaPem: credentials.publishedClientCaPem, onError }));
   registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, random, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable, onError }));

@@ -4,6 +4,7 @@ import { configMapKind } from "../kinds/config/config-map.ts";
 import { namespaceKind } from "../kinds/namespace.ts";
 import { endpointsKind, endpointSliceKind } from "../kinds/plain/named-kinds.ts";
 import { priorityClassKind, systemPriorityClasses } from "../kinds/plain/scheduling.ts";
+import { firstAddress } from "../kinds/service/service-range.ts";
 import { serviceKind } from "../kinds/service/service.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { Cluster } from "../rest/cluster.ts";
@@ -22,8 +23,10 @@ export interface BootstrapOptions {
   readonly host: string;
   /** Target port of the service `kubernetes`. */
   readonly port: number;
-  /** Certificate authority of clients, PEM. */
+  /** What clients verify the server with, PEM. */
   readonly caPem: string;
+  /** Authority of client certificates, PEM. */
+  readonly clientCaPem: string;
   /** Called with errors of writes that had to wait for admission; default: they are ignored. */
   readonly onError?: (error: unknown) => void;
 }
@@ -34,7 +37,10 @@ export interface BootstrapOptions {
  *
  * @returns a handle that stops keeping API services of custom resources, IP addresses of services, and the defaults of namespaces
  */
-export function bootstrap(context: RestContext, { host, port, caPem, onError = () => undefined }: BootstrapOptions): Disposable {
+export function bootstrap(
+  context: RestContext,
+  { host, port, caPem, clientCaPem, onError = () => undefined }: BootstrapOptions,
+): Disposable {
   const { cluster, clock } = context;
   for (const name of systemNamespaces) cluster.create(namespaceKind, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   cluster.create(serviceKind, {
@@ -43,7 +49,7 @@ export function bootstrap(context: RestContext, { host, port, caPem, onError = (
     metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
     spec: {
       type: "ClusterIP",
-      clusterIP: "10.96.0.1",
+      clusterIP: firstAddress(context.serviceClusterIpRange),
       sessionAffinity: "None",
       ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
     },
@@ -54,7 +60,7 @@ export function bootstrap(context: RestContext, { host, port, caPem, onError = (
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
-    data: { "client-ca-file": caPem },
+    data: { "client-ca-file": clientCaPem },
   });
   cluster.create(configMapKind, {
     metadata: { name: "kube-apiserver-legacy-service-account-token-tracking", namespace: "kube-system" },
@@ -65,7 +71,7 @@ export function bootstrap(context: RestContext, { host, port, caPem, onError = (
   storeBootstrapObjects(context);
   const resources = new Disposables();
   resources.use(registerCustomVersions(cluster, clock));
-  resources.use(maintainServiceAddresses(cluster, clock));
+  resources.use(maintainServiceAddresses(cluster, { clock, range: context.serviceClusterIpRange }));
   if (context.serviceAccounts) resources.use(maintainNamespaceDefaults(cluster, caPem, onError));
   return resources;
 }

@@ -2,7 +2,6 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../kinds/kind.ts";
 import { ipAddressKind, serviceCidrKind } from "../kinds/plain/named-kinds.ts";
-import { clusterIpRange } from "../kinds/service/service-allocation.ts";
 import type { ServiceSpec } from "../kinds/service/service-fields.ts";
 import { serviceKind } from "../kinds/service/service.ts";
 import type { Cluster } from "../rest/cluster.ts";
@@ -12,9 +11,12 @@ import type { Cluster } from "../rest/cluster.ts";
  *
  * Source: Kubernetes v1.36.3 pkg/controlplane/controller/defaultservicecidr and pkg/registry/core/service/ipallocator.
  */
-export function maintainServiceAddresses(cluster: Cluster, clock: Clock): Disposable {
+export function maintainServiceAddresses(
+  cluster: Cluster,
+  { clock, range: cidr }: { readonly clock: Clock; readonly range: string },
+): Disposable {
   const name = "kubernetes";
-  cluster.create(serviceCidrKind, { metadata: { name }, spec: { cidrs: [clusterIpRange] } });
+  cluster.create(serviceCidrKind, { metadata: { name }, spec: { cidrs: [cidr] } });
   const ready = {
     type: "Ready",
     status: "True",

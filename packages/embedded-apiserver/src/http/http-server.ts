@@ -14,8 +14,8 @@ export interface HttpServerOptions {
   /** 0 for any free port. */
   readonly port: number;
   readonly serving: KeyPair;
-  /** PEM of the authority that signs client certificates. */
-  readonly clientCaPem: string;
+  /** Authorities that sign client certificates, PEM. */
+  readonly clientCaPem: readonly string[];
   readonly handle: RequestHandler;
 }
 
@@ -45,7 +45,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     allowHTTP1: true,
     cert: options.serving.certificate,
     key: options.serving.key,
-    ca: options.clientCaPem,
+    ca: [...options.clientCaPem],
     requestCert: true,
     rejectUnauthorized: false,
     settings: { maxConcurrentStreams: 1000 },

@@ -70,6 +70,8 @@ export interface WriteContext {
   /** Whether pods are given a service account, which must exist. */
   readonly serviceAccounts: boolean;
   readonly cluster: ObjectReader;
+  /** IPv4 range of cluster IPs in CIDR notation. */
+  readonly serviceClusterIpRange: string;
 }
 
 /** Read access to stored objects. Returned objects are shared and must not be modified. */

@@ -3,6 +3,7 @@ import { parseArguments, usage } from "./arguments.ts";
 
 test("only the kubeconfig's path is required", () => {
   expect(parseArguments(["--kubeconfig", "k"])).toEqual({
+    action: "serve",
     settings: {
       kubeconfig: "k",
       server: {
@@ -12,6 +13,7 @@ test("only the kubeconfig's path is required", () => {
         contextName: "embedded",
         authorization: "RBAC",
         controllers: true,
+        serviceAccounts: true,
       },
     },
   });
@@ -29,14 +31,19 @@ test("every flag reaches the server", () => {
         contextName: "test",
         authorization: "AlwaysAllow",
         controllers: false,
+        serviceAccounts: false,
       },
     },
   });
 });
 
+test("assets takes the directory of envtest's programs", () => {
+  expect(parseArguments(["assets", "bin"])).toEqual({ action: "assets", directory: "bin" });
+});
+
 test("help and version take precedence over other flags", () => {
-  expect(parseArguments(["-h"])).toEqual({ show: "help" });
-  expect(parseArguments(["--version", "--port", "x"])).toEqual({ show: "version" });
+  expect(parseArguments(["-h"])).toEqual({ action: "help" });
+  expect(parseArguments(["--version", "--port", "x"])).toEqual({ action: "version" });
   expect(usage).toContain("--no-controllers");
 });
 
@@ -47,7 +54,9 @@ test.each([
   ["--kubeconfig k --port http", /^--port "http"/],
   ["--kubeconfig k --authorization ABAC", /^--authorization "ABAC": expected RBAC or AlwaysAllow$/],
   ["--kubeconfig k --prot 1", /^Unknown option '--prot'; see --help$/],
-  ["kubeconfig", /^Unexpected argument 'kubeconfig'.*; see --help$/],
+  ["kubeconfig", /^unknown command "kubeconfig": expected assets; see --help$/],
+  ["assets", /^assets: expected one directory/],
+  ["assets a b", /^assets: expected one directory/],
   ["--kubeconfig", /'--kubeconfig <value>' argument missing; see --help$/],
 ])("%s is refused by name", (line, message) => {
   expect(() => parseArguments(line.split(" ").filter((word) => word !== ""))).toThrow(message);

@@ -2,7 +2,11 @@ import { parseArgs } from "node:util";
 import type { ServerSettings } from "./server-thread.ts";
 
 /** Parsed command line. */
-export type Arguments = { readonly show: "help" | "version" } | { readonly show?: undefined; readonly settings: ServerSettings };
+export type Arguments =
+  | { readonly action: "help" | "version" }
+  | { readonly action: "serve"; readonly settings: ServerSettings }
+  /** Write the programs that envtest starts. */
+  | { readonly action: "assets"; readonly directory: string };
 
 /** Invalid command line. The message names the flag, its value and what was expected. */
 export class UsageError extends Error {
@@ -16,6 +20,7 @@ export class UsageError extends Error {
 export const usage = `Serves the Kubernetes API from memory until it is interrupted.
 
 Usage: embedded-apiserver --kubeconfig PATH [FLAGS]
+       embedded-apiserver assets DIRECTORY     write kube-apiserver and etcd for Go's envtest
 
   --kubeconfig PATH         file for the administrator's kubeconfig; only its owner can read it
   --host ADDRESS            address to listen on; default 127.0.0.1
@@ -23,7 +28,7 @@ Usage: embedded-apiserver --kubeconfig PATH [FLAGS]
   --certificate-host NAME   additional name or address of the serving certificate; repeatable
   --context NAME            name of cluster, user and context in the kubeconfig; default embedded
   --authorization MODE      RBAC or AlwaysAllow; default RBAC
-  --no-controllers          bare API server: no Deployments, scheduling or garbage collection
+  --no-controllers          bare API server, as envtest's: no Deployments, scheduling, garbage collection or service accounts
   -h, --help                show this help
       --version             print the version
 `;
@@ -34,9 +39,11 @@ Usage: embedded-apiserver --kubeconfig PATH [FLAGS]
  * @throws UsageError that names the flag
  */
 export function parseArguments(words: readonly string[]): Arguments {
-  const values = parse(words);
-  if (values.help) return { show: "help" };
-  if (values.version) return { show: "version" };
+  const { values, positionals } = parse(words);
+  if (values.help) return { action: "help" };
+  if (values.version) return { action: "version" };
+  const [command, ...operands] = positionals;
+  if (command !== undefined) return parseCommand(command, operands);
   const { kubeconfig, host, port, context, authorization } = values;
   if (kubeconfig === undefined || kubeconfig === "")
     throw new UsageError("--kubeconfig: no path, expected a file to write the kubeconfig to, such as --kubeconfig ./kubeconfig");
@@ -45,6 +52,7 @@ export function parseArguments(words: readonly string[]): Arguments {
   if (authorization !== "RBAC" && authorization !== "AlwaysAllow")
     throw new UsageError(`--authorization ${JSON.stringify(authorization)}: expected RBAC or AlwaysAllow`);
   return {
+    action: "serve",
     settings: {
       kubeconfig,
       server: {
@@ -54,15 +62,24 @@ export function parseArguments(words: readonly string[]): Arguments {
         contextName: context,
         authorization,
         controllers: !values["no-controllers"],
+        serviceAccounts: !values["no-controllers"],
       },
     },
   };
+}
+
+function parseCommand(command: string, [directory, ...surplus]: readonly string[]): Arguments {
+  if (command !== "assets") throw new UsageError(`unknown command ${JSON.stringify(command)}: expected assets; see --help`);
+  if (directory === undefined || surplus.length > 0)
+    throw new UsageError("assets: expected one directory for the programs, such as assets ./bin");
+  return { action: "assets", directory };
 }
 
 function parse(words: readonly string[]) {
   try {
     return parseArgs({
       args: [...words],
+      allowPositionals: true,
       options: {
         kubeconfig: { type: "string" },
         host: { type: "string", default: "127.0.0.1" },
@@ -74,7 +91,7 @@ function parse(words: readonly string[]) {
         help: { type: "boolean", short: "h", default: false },
         version: { type: "boolean", default: false },
       },
-    }).values;
+    });
   } catch (error) {
     const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
     throw new UsageError(`${message.replace(/\.? To specify a positional.*$/, "")}; see --help`, { cause: error });

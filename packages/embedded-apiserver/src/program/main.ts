@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { parseArguments, usage, UsageError } from "./arguments.ts";
+import { writeAssets } from "./envtest/write-assets.ts";
 import type { Serving, ServerSettings } from "./server-thread.ts";
 
 /** Node.js 24 lets the young generation grow to 64 MiB. Without a command-line flag, only a worker thread can have a lower limit. */
@@ -21,13 +22,23 @@ else if (parentPort !== null) {
 async function run(words: readonly string[]): Promise<number> {
   try {
     const asked = parseArguments(words);
-    if (asked.show === undefined) await serveInThread(asked.settings);
-    else process.stdout.write(asked.show === "help" ? usage : `${await packageVersion()}\n`);
+    if (asked.action === "serve") await serveInThread(asked.settings);
+    else
+      process.stdout.write(
+        asked.action === "assets" ? await assets(asked.directory) : asked.action === "help" ? usage : `${await packageVersion()}\n`,
+      );
     return exitCodes.ok;
   } catch (error) {
     process.stderr.write(`embedded-apiserver: ${error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof UsageError ? exitCodes.usage : exitCodes.failure;
   }
+}
+
+/** Writes the programs for envtest. @returns the line that makes envtest use them */
+async function assets(directory: string): Promise<string> {
+  const path = resolve(directory);
+  await writeAssets(path);
+  return `export KUBEBUILDER_ASSETS=${JSON.stringify(path)}\n`;
 }
 
 /** Resolves when the thread has exited, after a signal or an error. */

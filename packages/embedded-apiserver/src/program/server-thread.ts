@@ -5,7 +5,10 @@ import { startApiServer, type ApiServerOptions } from "../start-api-server.ts";
 export interface ServerSettings {
   /** Path of the administrator's kubeconfig, which is written at the start. */
   readonly kubeconfig: string;
-  readonly server: Pick<ApiServerOptions, "host" | "port" | "certificateHosts" | "contextName" | "authorization" | "controllers">;
+  readonly server: Pick<
+    ApiServerOptions,
+    "host" | "port" | "certificateHosts" | "contextName" | "authorization" | "controllers" | "serviceAccounts"
+  >;
 }
 
 /** Message of the thread when it is serving. */

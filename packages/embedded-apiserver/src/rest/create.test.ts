@@ -157,3 +157,13 @@ test("events cannot be owners, and podCIDRs of nodes are validated", async () =>
     },
   ]);
 });
+
+test("a dry run keeps a resourceVersion that a real creation refuses", async () => {
+  await using server = await startTestServer();
+  const body = { metadata: { name: "a", resourceVersion: "5" } };
+
+  const dry = await server.request("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", body);
+
+  expect(dry).toMatchObject({ status: 201, body: { metadata: { resourceVersion: "5" } } });
+  expect((await server.request("POST", "/api/v1/namespaces/default/configmaps", body)).status).toBe(500);
+});

@@ -42,14 +42,14 @@ export function* createObject(
   if (plugins.length > 0) yield* admitThrough(plugins, "mutate", { ...subject, object, old: undefined });
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   const isGenerated = prepareNew(context, kind, namespace, object);
-  checkObject(kind, object);
+  checkObject(kind, object, options.dryRun === true);
   if (plugins.length > 0) yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
   const collection = collectionOf(context, kind);
   if (collection.get(metadata.namespace ?? "", metadata.name) !== undefined) {
     throw isGenerated ? generateNameConflict(kind, metadata.name) : alreadyExists(kind, metadata.name);
   }
   const ordered = orderMetadata(object);
-  return options.dryRun === true ? dryRunResult(ordered) : collection.put(ordered);
+  return options.dryRun === true ? dryRunResult(ordered, metadata.resourceVersion) : collection.put(ordered);
 }
 
 /** Sets the fields that the server owns. @returns whether the name was generated */
@@ -68,18 +68,20 @@ function dropSystemFields(metadata: Partial<ApiMetadata>): void {
   for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) delete metadata[field];
 }
 
-function checkObject(kind: Kind, object: ApiObject): void {
+function checkObject(kind: Kind, object: ApiObject, isDryRun: boolean): void {
   const { metadata } = object;
   const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined) ?? [])];
   if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
   // The real server reports this only when storing, and without a specific reason.
-  if (metadata.resourceVersion && metadata.resourceVersion !== "0") {
+  if (!isDryRun && metadata.resourceVersion && metadata.resourceVersion !== "0") {
     throw new ApiStatusError({ code: 500, message: "resourceVersion should not be set on objects to be created" });
   }
 }
 
-function dryRunResult(object: ApiObject): StoredObject {
-  const { resourceVersion: _none, ...metadata } = object.metadata;
+/** Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/dryrun.go, which keeps a version that the client sent. */
+function dryRunResult(object: ApiObject, given: string | undefined): StoredObject {
+  const { resourceVersion: _none, ...rest } = object.metadata;
+  const metadata = given ? { ...rest, resourceVersion: given } : rest;
   return new StoredObject({ ...object, metadata } as ApiObject, 0);
 }
 

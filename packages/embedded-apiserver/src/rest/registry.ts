@@ -7,6 +7,7 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { KindChange, KindTable } from "../kinds/kind-table.ts";
 import { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { Storage } from "../storage/storage.ts";
+import { defaultServiceRange } from "../kinds/service/service-range.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
 import { deleteObject } from "./delete.ts";
@@ -23,6 +24,8 @@ export interface RegistryOptions {
   readonly kindTable: KindTable;
   /** Whether pods are given a service account, which must exist; default: true. */
   readonly serviceAccounts?: boolean;
+  /** IPv4 range of cluster IPs in CIDR notation; default: that of kubeadm, `10.96.0.0/12`. */
+  readonly serviceClusterIpRange?: string;
 }
 
 /** Implements {@link Cluster} with the same verbs as HTTP. */
@@ -35,6 +38,7 @@ export class Registry implements Cluster {
     const kinds = options.kindTable.all;
     this.context = {
       serviceAccounts: true,
+      serviceClusterIpRange: defaultServiceRange,
       ...options,
       kinds,
       cluster: this,

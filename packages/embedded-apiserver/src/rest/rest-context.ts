@@ -24,6 +24,8 @@ export interface RestContext {
   /** Checks and changes of every write. */
   readonly admission: AdmissionChain;
   readonly managedTypes: ManagedTypes;
+  /** IPv4 range of cluster IPs in CIDR notation. */
+  readonly serviceClusterIpRange: string;
 }
 
 /** Handling of unknown fields; source: Kubernetes' query parameter `fieldValidation`. */

@@ -1,20 +1,22 @@
 import type { Random } from "@virtual-kubelet/clock";
 import { internalError, invalid } from "../../errors/api-status-error.ts";
 import type { ApiObject } from "../kind.ts";
+import { parseAddress, toAddress, toServiceRange, type ServiceRange } from "./service-range.ts";
 import { invalidValue } from "../validation/field-errors.ts";
 import { needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec } from "./service-fields.ts";
 
 const qualifiedKind = { group: "", kind: "Service" };
-/** Range of cluster IPs; single-stack IPv4, as kubeadm configures it. */
-export const clusterIpRange = "10.96.0.0/12";
-/** The same range as numbers. */
-const range = { base: (10 << 24) | (96 << 16), size: 1 << 20 };
-/** Addresses at the beginning of the range that are not allocated automatically. Source: KEP 3070. */
-const reservedAddresses = 256;
 /** Kubernetes' default range of node ports. */
 const nodePortRange = { from: 30_000, to: 32_767 };
 /** After this many consecutive misses the range is considered full. */
 const attempts = 10_000;
+
+/** Where the values of a service come from. */
+export interface ServiceAllocation {
+  readonly random: Random;
+  /** Range of cluster IPs. */
+  readonly range: string;
+}
 
 /**
  * Allocates the cluster IPs and node ports that a service lacks.
@@ -25,12 +27,12 @@ const attempts = 10_000;
  *
  * @throws ApiStatusError 422 if a requested value is taken or out of range
  */
-export function allocateService(service: ApiObject, services: readonly Readonly<ApiObject>[], random: Random): void {
+export function allocateService(service: ApiObject, services: readonly Readonly<ApiObject>[], { random, range }: ServiceAllocation): void {
   const spec: ServiceSpec = service["spec"];
   const others = services.filter((other) => other.metadata.uid !== service.metadata.uid);
   if (needsClusterIp(spec)) {
     setIpFamilies(service.metadata.name, spec);
-    allocateClusterIp(service, spec, others, random);
+    allocateClusterIp(service, spec, others, { random, range: toServiceRange(range) });
   }
   const taken = new Set(others.flatMap((other) => usedNodePorts(other["spec"])));
   if (spec.type === "NodePort" || spec.type === "LoadBalancer") allocateNodePorts(service, spec, taken, random);
@@ -55,7 +57,12 @@ function setIpFamilies(name: string, spec: ServiceSpec): void {
   if (errors.length > 0) throw invalid(qualifiedKind, name, errors);
 }
 
-function allocateClusterIp(service: ApiObject, spec: ServiceSpec, others: readonly ApiObject[], random: Random): void {
+function allocateClusterIp(
+  service: ApiObject,
+  spec: ServiceSpec,
+  others: readonly ApiObject[],
+  { random, range }: { readonly random: Random; readonly range: ServiceRange },
+): void {
   if (spec.clusterIP === "None") {
     spec.clusterIPs ??= ["None"];
     return;
@@ -63,7 +70,7 @@ function allocateClusterIp(service: ApiObject, spec: ServiceSpec, others: readon
   const taken = new Set(others.map((other) => other["spec"].clusterIP));
   const wanted = spec.clusterIP;
   if (wanted === undefined) {
-    spec.clusterIP = freeAddress(taken, random);
+    spec.clusterIP = freeAddress(taken, range, random);
     spec.clusterIPs = [spec.clusterIP];
     return;
   }
@@ -72,30 +79,27 @@ function allocateClusterIp(service: ApiObject, spec: ServiceSpec, others: readon
       invalidValue("spec.clusterIPs", spec.clusterIPs ?? [wanted], `failed to allocate IP ${wanted}: ${problem}`),
     ]);
   };
-  const offset = addressOffset(wanted);
+  const offset = addressOffset(wanted, range);
   if (offset === undefined) return;
   if (offset < 1 || offset >= range.size - 1) refuse("the provided network does not match the current range");
   if (taken.has(wanted)) refuse("provided IP is already allocated");
 }
 
-function freeAddress(taken: ReadonlySet<string>, random: Random): string {
+function freeAddress(taken: ReadonlySet<string>, range: ServiceRange, random: Random): string {
+  const { base, size } = range;
+  const first = Math.max(range.reserved, 1);
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const address = toAddress(reservedAddresses + Math.floor(random.next() * (range.size - reservedAddresses - 1)));
+    const address = toAddress(base + first + Math.floor(random.next() * (size - first - 1)));
     if (!taken.has(address)) return address;
   }
+  for (let offset = 1; offset < first; offset++) if (!taken.has(toAddress(base + offset))) return toAddress(base + offset);
   throw internalError("failed to allocate a serviceIP: range is full");
 }
 
-function toAddress(offset: number): string {
-  const value = range.base + offset;
-  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".");
-}
-
 /** @returns `undefined` for anything but an IPv4 address, which validation reports */
-function addressOffset(address: string): number | undefined {
-  const parts = address.split(".").map(Number);
-  if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255)) return undefined;
-  return parts.reduce((value, part) => value * 256 + part, 0) - range.base;
+function addressOffset(address: string, range: ServiceRange): number | undefined {
+  const value = parseAddress(address);
+  return value === undefined ? undefined : value - range.base;
 }
 
 function usedNodePorts(spec: ServiceSpec): number[] {

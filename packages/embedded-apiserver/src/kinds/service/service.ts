@@ -31,19 +31,19 @@ export const serviceKind: Kind = {
     if (service["spec"].type === "LoadBalancer")
       for (const ingress of status.loadBalancer.ingress ?? []) if (ingress.ip !== undefined) ingress.ipMode ??= "VIP";
   },
-  prepareForCreate(service, { cluster, random }) {
+  prepareForCreate(service, { cluster, random, serviceClusterIpRange }) {
     const spec: ServiceSpec = service["spec"];
     service["status"] = { loadBalancer: {} };
     if (spec.clusterIP !== undefined) spec.clusterIPs ??= [spec.clusterIP];
-    allocateService(service, cluster.list(serviceKind), random);
+    allocateService(service, cluster.list(serviceKind), { random, range: serviceClusterIpRange });
   },
-  prepareForUpdate(service, old, { cluster, random }) {
+  prepareForUpdate(service, old, { cluster, random, serviceClusterIpRange }) {
     const spec: ServiceSpec = service["spec"];
     const oldSpec: ServiceSpec = old["spec"];
     dropWhatTheTypeLacks(spec, oldSpec);
     if (spec.type !== "LoadBalancer") service["status"] = { ...service["status"], loadBalancer: {} };
     keepAllocated(spec, oldSpec);
-    allocateService(service, cluster.list(serviceKind), random);
+    allocateService(service, cluster.list(serviceKind), { random, range: serviceClusterIpRange });
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
   nameProblems: dnsLabelProblems,

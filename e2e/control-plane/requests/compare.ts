@@ -1,0 +1,159 @@
+import { isDeepStrictEqual } from "node:util";
+import { eventually } from "@virtual-kubelet/testing";
+import { request as httpsRequest, type Agent } from "node:https";
+import type { ComparedRequest, RequestGroup, Wait } from "./request.ts";
+
+/** A server and how to reach it. */
+export interface ComparedServer {
+  /** Such as `https://127.0.0.1:6443`. */
+  readonly url: string;
+  /** Of the administrator. */
+  readonly agent: Agent;
+  readonly anonymousAgent: Agent;
+  readonly token?: string;
+}
+
+/** An answer without what differs between two runs of one server. */
+export interface ComparableAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly warnings: readonly string[];
+  /** Parsed JSON, or text. */
+  readonly body: unknown;
+}
+
+/** Answers of two servers to one request. */
+export interface Comparison {
+  /** Unique: group, method, path, and a number if the same request occurs again. */
+  readonly name: string;
+  readonly request: ComparedRequest;
+  readonly answers: readonly [ComparableAnswer, ComparableAnswer];
+  readonly isIdentical: boolean;
+}
+
+/** Sends the groups to both servers, one request after the other. */
+export async function compareServers(
+  servers: readonly [ComparedServer, ComparedServer],
+  groups: readonly RequestGroup[],
+): Promise<readonly Comparison[]> {
+  const comparisons: Comparison[] = [];
+  const seen = new Map<string, number>();
+  for (const [index, group] of groups.entries()) {
+    const namespace = `compare-${String(index)}`;
+    for (const server of servers) await openNamespace(server, namespace);
+    for (const step of group.steps) {
+      if ("wait" in step) {
+        for (const server of servers) await waitFor(server, step, namespace);
+        continue;
+      }
+      const title = `${group.name}: ${step.method} ${step.path}`;
+      const count = (seen.get(title) ?? 0) + 1;
+      seen.set(title, count);
+      const answers = [comparable(await send(servers[0], step, namespace)), comparable(await send(servers[1], step, namespace))] as const;
+      comparisons.push({
+        name: count === 1 ? title : `${title} (${String(count)})`,
+        request: step,
+        answers,
+        isIdentical: isDeepStrictEqual(answers[0], answers[1]),
+      });
+    }
+  }
+  return comparisons;
+}
+
+/** Watches of the comparison end after a second. */
+const answerTimeoutMs = 20_000;
+
+interface RawAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly warnings: readonly string[];
+  readonly text: string;
+}
+
+function send(server: ComparedServer, step: ComparedRequest, namespace: string): Promise<RawAnswer> {
+  const fill = (text: string): string => text.replaceAll("{ns}", namespace);
+  const { body, method, path, anonymous = false, headers = {} } = step;
+  const text = body === undefined ? undefined : fill(typeof body === "string" ? body : JSON.stringify(body));
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(
+      new URL(fill(path), server.url),
+      {
+        method,
+        agent: anonymous ? server.anonymousAgent : server.agent,
+        headers: {
+          ...(server.token === undefined || anonymous ? {} : { authorization: `Bearer ${server.token}` }),
+          ...(text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
+          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fill(value)])),
+        },
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          const warning = response.headers["warning"];
+          resolve({
+            status: response.statusCode ?? 0,
+            contentType: response.headers["content-type"] ?? "",
+            warnings: warning === undefined ? [] : warning.split(/, (?=299 )/),
+            text: Buffer.concat(chunks).toString("latin1"),
+          });
+        });
+      },
+    );
+    request.on("error", (error) => resolve({ status: 0, contentType: "", warnings: [], text: error.message }));
+    request.setTimeout(answerTimeoutMs, () => {
+      request.destroy(new Error(`${method} ${path} at ${server.url}: no answer after ${String(answerTimeoutMs)} ms`));
+    });
+    request.end(text);
+  });
+}
+
+async function openNamespace(server: ComparedServer, name: string): Promise<void> {
+  const { status, text } = await send(server, { method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } }, name);
+  if (status !== 201) throw new Error(`create namespace ${name} at ${server.url}: ${String(status)} ${text}`);
+}
+
+async function waitFor(server: ComparedServer, { wait, status = 200, when }: Wait, namespace: string): Promise<void> {
+  await eventually(
+    async () => {
+      const answer = await send(server, { method: "GET", path: wait }, namespace);
+      const isThere = answer.status === status && (when === undefined || when(JSON.parse(answer.text) as Record<string, unknown>));
+      if (!isThere) throw new Error(`GET ${wait} at ${server.url}: ${String(answer.status)} ${answer.text.slice(0, 300)}`);
+    },
+    { timeoutMs: 30_000 },
+  );
+}
+
+const uid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
+const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
+
+/** Replaces uids, times, resource versions, random suffixes of names, ports and tokens. */
+function comparable({ status, contentType, warnings, text }: RawAnswer): ComparableAnswer {
+  const plain = text
+    .replace(uid, "<uid>")
+    .replace(time, (found) => (found.startsWith("2024-01-01") ? found : "<time>"))
+    .replace(/(resourceVersion\\?"?: ?\\?")\d+/g, "$1<version>")
+    .replace(/(resourceVersion: ")\d+/g, "$1<version>")
+    .replace(/(Too large resource version|the provided resource version|at resource version)[^"]*\d+/g, "$1 <version>")
+    .replace(/("(?:name|selfLink)":"gen-)[a-z0-9]{5}/g, "$1<suffix>")
+    .replace(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
+    .replace(/("hash":"|\?hash=)[0-9A-F]+/g, "$1<hash>");
+  return { status, contentType, warnings, body: parsed(plain) };
+}
+
+/** JSON, lines of JSON, or text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const lines = text.split("\n").filter(Boolean);
+    if (!lines.every((line) => line.startsWith("{") && line.endsWith("}"))) return text;
+    try {
+      return lines.map((line) => JSON.parse(line) as unknown);
+    } catch {
+      return text;
+    }
+  }
+}
