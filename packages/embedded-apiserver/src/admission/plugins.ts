@@ -1,3 +1,4 @@
+import { createExpressionLoader } from "../cel/expression-loader.ts";
 import type { AdmissionContext } from "./admission-context.ts";
 import type { AdmissionPlugin } from "./admission-plugin.ts";
 import { createLimitRanger } from "./limit-ranger/limit-ranger.ts";
@@ -13,6 +14,7 @@ export function createAdmissionPlugins(context: AdmissionContext): readonly Admi
   const client = resources.use(new WebhookClient({ clock, resolve: (service) => resolveService(cluster, service) }));
   const webhooks = { cluster, random, resources, client };
   return [
+    createExpressionLoader(),
     nodeRestriction(context),
     createLimitRanger(context),
     priority(),

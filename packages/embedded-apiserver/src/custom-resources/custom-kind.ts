@@ -7,7 +7,7 @@ import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
 import { compileJsonPath } from "../json/json-path.ts";
 import { applySchemaDefaults, prune, pruneNulls } from "./prune-and-default.ts";
-import { valueErrors } from "./validate-value.ts";
+import { customErrors } from "./validate-custom.ts";
 
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -55,7 +55,7 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
     prepareForUpdate(object, old) {
       if (!equalJson(counted(object, hasStatus), counted(old, hasStatus))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
     },
-    validate: (object) => valueErrors(object, schema, ""),
+    validate: customErrors(schema),
     fieldSelectors: Object.fromEntries(
       (version.selectableFields ?? []).map(({ jsonPath }) => {
         const find = compileJsonPath(jsonPath);

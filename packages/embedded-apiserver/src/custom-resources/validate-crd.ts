@@ -3,7 +3,8 @@ import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../kinds/validation/field-errors.ts";
 import { immutableErrors } from "../kinds/validation/immutable.ts";
 import { dns1035LabelProblems, dnsSubdomainProblems } from "../kinds/validation/names.ts";
-import type { CrdNames, CrdSpec, CrdStatus, CrdVersion } from "./crd-fields.ts";
+import type { CrdNames, CrdSpec, CrdStatus, CrdVersion, JsonSchema } from "./crd-fields.ts";
+import { rulesErrors } from "./validate-rules.ts";
 import { structuralErrors } from "./validate-schema.ts";
 
 /** Source of this file: k8s.io/apiextensions-apiserver v0.36.3 pkg/apis/apiextensions/validation/validation.go. */
@@ -44,7 +45,7 @@ function specErrors(spec: CrdSpec): FieldError[] {
     ...partErrors(
       versions,
       { part: ({ schema }) => schema, own: "schema", shared: "spec.validation" },
-      ({ openAPIV3Schema: schema }, field) => (schema === undefined ? [] : structuralErrors(schema, `${field}.openAPIV3Schema`)),
+      ({ openAPIV3Schema: schema }, field) => (schema === undefined ? [] : schemaErrors(schema, `${field}.openAPIV3Schema`)),
     ),
     ...partErrors(versions, { part: ({ subresources }) => subresources, own: "subresources", shared: "spec.subresources" }, scaleErrors),
     ...partErrors(
@@ -63,6 +64,12 @@ function specErrors(spec: CrdSpec): FieldError[] {
     ...namesErrors(spec.names),
     ...conversionErrors(spec),
   ];
+}
+
+/** Rules are looked at only if their schema is structural. */
+function schemaErrors(schema: JsonSchema, field: string): FieldError[] {
+  const errors = structuralErrors(schema, field);
+  return errors.length > 0 ? errors : rulesErrors(schema, field);
 }
 
 function groupErrors(group: string): FieldError[] {

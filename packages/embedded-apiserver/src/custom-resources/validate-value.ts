@@ -1,6 +1,7 @@
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { FieldError } from "../kinds/kind.ts";
-import { duplicate, invalidValue, notSupported, required, tooLong, tooMany } from "../kinds/validation/field-errors.ts";
+import { invalidValue, notSupported, required, tooLong, tooMany } from "../kinds/validation/field-errors.ts";
+import type { Correlation } from "./correlation.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { isOfFormat } from "./formats.ts";
 import { memberSchema } from "./prune-and-default.ts";
@@ -12,16 +13,22 @@ import { memberSchema } from "./prune-and-default.ts";
  * pkg/apiserver/validation/validation.go.
  *
  * @param path - such as `spec.replicas`; empty at the root
+ * @param correlation - the value beside the old one, for updates: errors of what has not changed are dropped
  */
-export function valueErrors(value: JsonValue, schema: JsonSchema, path: string): FieldError[] {
+export function valueErrors(value: JsonValue, schema: JsonSchema, path: string, correlation?: Correlation): FieldError[] {
+  const errors = allErrors(value, schema, path, correlation);
+  return errors.length > 0 && correlation?.isEqual === true ? [] : errors;
+}
+
+function allErrors(value: JsonValue, schema: JsonSchema, path: string, correlation: Correlation | undefined): FieldError[] {
   if (value === null && schema.nullable === true) return [];
   const type = typeError(value, schema, path);
   if (type !== undefined) return [type, ...rangeErrors(value, schema, path)];
   return [
     ...enumErrors(value, schema, path),
     ...scalarErrors(value, schema, path),
-    ...(Array.isArray(value) ? arrayErrors(value, schema, path) : []),
-    ...(isJsonObject(value) ? objectErrors(value, schema, path) : []),
+    ...(Array.isArray(value) ? arrayErrors(value, schema, path, correlation) : []),
+    ...(isJsonObject(value) ? objectErrors(value, schema, path, correlation) : []),
     ...combinedErrors(value, schema, path),
   ];
 }
@@ -107,36 +114,18 @@ function matches(pattern: string, value: string): boolean {
   }
 }
 
-function arrayErrors(value: readonly JsonValue[], schema: JsonSchema, path: string): FieldError[] {
+function arrayErrors(value: readonly JsonValue[], schema: JsonSchema, path: string, correlation: Correlation | undefined): FieldError[] {
   const { minItems, maxItems, items } = schema;
   const errors: FieldError[] = [];
   if (minItems !== undefined && value.length < minItems)
     errors.push(invalidValue(path, value.length, `${body(path)} should have at least ${minItems} items`));
   if (maxItems !== undefined && value.length > maxItems) errors.push(tooMany(path, value.length, maxItems));
-  errors.push(...duplicateErrors(value, schema, path));
-  if (items !== undefined) for (const [index, item] of value.entries()) errors.push(...valueErrors(item, items, `${path}[${index}]`));
+  if (items !== undefined)
+    for (const [index, item] of value.entries()) errors.push(...valueErrors(item, items, `${path}[${index}]`, correlation?.index(index)));
   return errors;
 }
 
-/** Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/listtype/validation.go. */
-function duplicateErrors(value: readonly JsonValue[], schema: JsonSchema, path: string): FieldError[] {
-  const listType = schema["x-kubernetes-list-type"];
-  if (listType !== "set" && listType !== "map") return [];
-  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
-  const keyOf = (item: JsonValue): JsonValue =>
-    listType === "map" && isJsonObject(item)
-      ? Object.fromEntries(keys.flatMap((key) => (item[key] === undefined ? [] : [[key, item[key]]])))
-      : item;
-  const seen: JsonValue[] = [];
-  return value.flatMap((item, index) => {
-    const key = keyOf(item);
-    const isKnown = seen.some((other) => equalJson(other, key));
-    seen.push(key);
-    return isKnown ? [duplicate(`${path}[${index}]`, key)] : [];
-  });
-}
-
-function objectErrors(value: JsonObject, schema: JsonSchema, path: string): FieldError[] {
+function objectErrors(value: JsonObject, schema: JsonSchema, path: string, correlation: Correlation | undefined): FieldError[] {
   const { required: names = [], minProperties, maxProperties } = schema;
   const count = Object.keys(value).length;
   const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
@@ -149,7 +138,7 @@ function objectErrors(value: JsonObject, schema: JsonSchema, path: string): Fiel
     const property = memberSchema(schema, name);
     // Metadata and type are validated for every kind elsewhere.
     if (path === "" && (name === "metadata" || name === "kind" || name === "apiVersion")) continue;
-    if (property !== undefined) errors.push(...valueErrors(member, property, at(name)));
+    if (property !== undefined) errors.push(...valueErrors(member, property, at(name), correlation?.key(name)));
   }
   return errors;
 }

@@ -113,9 +113,9 @@ export interface Kind {
   readonly applyDefaults?: (object: ApiObject) => void;
   /**
    * Validates an object. `old` is set for updates of the object or its status; fields that the subresource must not change have already
-   * been restored. Metadata is validated for every kind elsewhere.
+   * been restored. Metadata is validated for every kind elsewhere. `warn` is called with warnings for the client.
    */
-  readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];
+  readonly validate?: (object: ApiObject, old: ApiObject | undefined, warn?: (message: string) => void) => FieldError[];
   /**
    * Prepares a new object after defaulting and before validation: initial status, allocated addresses, admission. @throws ApiStatusError if
    * admission refuses it

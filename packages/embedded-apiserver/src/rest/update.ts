@@ -95,7 +95,7 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   keepScope(kind, object, old, options.scope);
   if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
   shareUnchanged(object, old);
-  if (options.scope !== "all") finishUpdate(kind, object, old, options.scope);
+  if (options.scope !== "all") finishUpdate(kind, object, old, { scope: options.scope, warn: options.warn });
   if (plugins.length > 0) yield* admit("validate");
 }
 
@@ -144,14 +144,19 @@ function isVersion(given: string | undefined): boolean {
 }
 
 /** Increments the generation if the spec has changed, and validates the result. */
-function finishUpdate(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scope: "status" | undefined): void {
+function finishUpdate(
+  kind: Kind,
+  object: ApiObject,
+  old: Readonly<ApiObject>,
+  { scope, warn }: { readonly scope: "status" | undefined; readonly warn: WriteOptions["warn"] },
+): void {
   if (kind.hasGeneration === true) countSpecChange(object, old, scope);
   const errors = [
     ...metadataErrors(kind, object.metadata),
     // The real server validates this twice: generically, and in each kind's strategy.
     ...metadataUpdateErrors(object.metadata, old.metadata),
     ...metadataUpdateErrors(object.metadata, old.metadata),
-    ...(kind.validate?.(object, old) ?? []),
+    ...(kind.validate?.(object, old, warn) ?? []),
   ];
   if (errors.length > 0) throw invalid(kind, old.metadata.name, errors);
 }

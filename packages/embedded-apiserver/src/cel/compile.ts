@@ -1,0 +1,68 @@
+import { checkExpression, type Checked } from "./check.ts";
+import { CostLimitError, costLimitExceeded, CostTracker, perCallLimit } from "./cost.ts";
+import type { Environment } from "./environment.ts";
+import { planProgram, type Activation } from "./evaluate.ts";
+import { issuesText, type Expression } from "./expression.ts";
+import { literalIssues, patternProblem } from "./literal-issues.ts";
+import { parseExpression } from "./parse.ts";
+import { formatType, type CelType } from "./types.ts";
+import { EvaluationError, type Value } from "./values.ts";
+
+/** Result of an evaluation. */
+export interface Evaluation {
+  /** `undefined` if the evaluation failed. */
+  readonly value?: Value;
+  /** Why it failed, such as `no such key: x`. */
+  readonly error?: string;
+  readonly cost: number;
+}
+
+/** An expression that can be evaluated. */
+export interface CompiledExpression {
+  readonly source: string;
+  readonly outputType: CelType;
+  readonly expression: Expression;
+  readonly checked: Checked;
+  /** Evaluates the expression with the values of its variables. @param limit - greatest cost; default: 1,000,000 */
+  evaluate(activation: Activation, limit?: number): Evaluation;
+}
+
+/** Result of {@link compileExpression}: the expression, or what is wrong with it, such as `compilation failed: ERROR: …`. */
+export type Compilation =
+  | { readonly compiled: CompiledExpression; readonly problem?: never }
+  | { readonly compiled?: never; readonly problem: string };
+
+/** Parses and checks an expression. */
+export function compileExpression(environment: Environment, source: string): Compilation {
+  const { expression, issue } = parseExpression(source);
+  if (expression === undefined) return { problem: `compilation failed: ${issuesText(source, [issue])}` };
+  const checked = checkExpression(environment, expression);
+  const issues = checked.issues.length > 0 ? checked.issues : literalIssues(environment, checked, expression);
+  if (issues.length > 0) return { problem: `compilation failed: ${issuesText(source, issues)}` };
+  const pattern = patternProblem(expression);
+  if (pattern !== undefined) return { problem: `program instantiation failed: ${pattern}` };
+  const program = planProgram(environment, checked, expression);
+  return {
+    compiled: {
+      source,
+      expression,
+      checked,
+      outputType: checked.types.get(expression) ?? { kind: "error" },
+      evaluate: (activation, limit = perCallLimit) => {
+        const tracker = new CostTracker(limit);
+        try {
+          return { value: program(activation, tracker), cost: tracker.cost };
+        } catch (error) {
+          if (error instanceof EvaluationError) return { error: error.message, cost: tracker.cost };
+          if (error instanceof CostLimitError) return { error: costLimitExceeded, cost: tracker.cost };
+          throw error;
+        }
+      },
+    },
+  };
+}
+
+/** Whether the expression's type is one of these, or unknown until it is evaluated. */
+export function hasOutputType({ outputType }: CompiledExpression, ...allowed: readonly string[]): boolean {
+  return allowed.includes(formatType(outputType));
+}

@@ -1,0 +1,45 @@
+import { expressions } from "../cel/engine.ts";
+import type { FieldError, Kind } from "../kinds/kind.ts";
+import { Correlation } from "./correlation.ts";
+import type { JsonSchema } from "./crd-fields.ts";
+import { listTypeErrors } from "./list-types.ts";
+import { hasRules } from "./validate-rules.ts";
+import { valueErrors } from "./validate-value.ts";
+
+const blocking: ReadonlySet<FieldError["reason"]> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+
+const notChecked: FieldError = {
+  field: "<nil>",
+  reason: "FieldValueInvalid",
+  message:
+    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete " +
+    "validation",
+};
+
+/**
+ * Validation of a custom resource: its schema, then the schema's rules. Of an update, what has not changed is not validated again.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/strategy.go, `Validate` and `ValidateUpdate`.
+ */
+export function customErrors(schema: JsonSchema): NonNullable<Kind["validate"]> {
+  let rules: ReturnType<ReturnType<typeof expressions>["createRuleValidator"]>;
+  let areRulesCompiled = !hasRules(schema);
+  return (object, old, warn) => {
+    const correlation = old === undefined ? undefined : new Correlation(object, old, schema);
+    const errors = valueErrors(object, schema, "", correlation);
+    if (old === undefined || listTypeErrors(old, schema, "").length === 0) errors.push(...listTypeErrors(object, schema, ""));
+    if (!areRulesCompiled) {
+      rules = expressions().createRuleValidator(schema);
+      areRulesCompiled = true;
+    }
+    if (rules === undefined) return errors;
+    if (errors.some(({ reason }) => blocking.has(reason))) return [...errors, notChecked];
+    return [...errors, ...rules.validate(object, { old, correlation, warn })];
+  };
+}
