@@ -90,7 +90,7 @@ function granted(input: object): readonly string[] {
 /** Uses a pod as people do: volumes, changes, logs, commands, events, figures, deletion. */
 async function useEverything({ rig, home, node }: RightsRig): Promise<void> {
   const { provider } = node;
-  const requests = (cpu: string): object => ({ requests: { cpu } });
+  const requests = (cpu: string): object => ({ requests: { cpu, memory: "64Mi" } });
   const pod = homePod(
     {
       containers: [{ name: "main", image: "web", resources: requests("500m") }],
