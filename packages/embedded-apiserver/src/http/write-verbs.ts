@@ -68,6 +68,7 @@ const createdByUpdate: ReadonlySet<string> = new Set([
   "leases.coordination.k8s.io",
   "limitranges.",
   "events.",
+  "events.events.k8s.io",
   "services.",
   "endpoints.",
   "runtimeclasses.node.k8s.io",

@@ -5,6 +5,7 @@ import { certificateSigningRequestKind } from "./certificates/certificate-signin
 import { configMapKind } from "./config/config-map.ts";
 import { customResourceDefinitionKind } from "../custom-resources/crd-kind.ts";
 import { eventKind } from "./event/event.ts";
+import { modernEventKind } from "./event/events-group.ts";
 import { leaseKind } from "./lease.ts";
 import { namespaceKind } from "./namespace.ts";
 import { nodeKind } from "./node/node.ts";
@@ -51,6 +52,7 @@ export const kinds: readonly Kind[] = [
   cronJobKind,
   jobKind,
   leaseKind,
+  modernEventKind,
   certificateSigningRequestKind,
   clusterRoleBindingKind,
   clusterRoleKind,

@@ -1,6 +1,6 @@
 import { once } from "../kinds/schema/once.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import type { Kind } from "../kinds/kind.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode } from "../kinds/schema/decode.ts";
 import { type MergeType, mergeTypeOf, mergeTypeOfSchema } from "./merge-type.ts";
 import type { ManagedType } from "./field-manager.ts";
@@ -34,16 +34,31 @@ export class ManagedTypes {
       apiVersion,
       subresource,
       typeIn: (version) => this.#mergeTypeIn(kind, version),
-      convert: (object, version) => (isJsonObject<JsonValue>(object) ? { ...object, apiVersion: version } : object),
+      convert: (object, version) => (isJsonObject<JsonValue>(object) ? this.#convert(kind, object, version) : object),
       resetFields: () => reset,
       empty: once(() => emptyObject(kind, apiVersion)),
     };
   }
 
   #mergeTypeIn(kind: Kind, version: string): MergeType | undefined {
-    const served =
-      apiVersionOf(kind) === version ? kind : this.#kinds.find((other) => other.plural === kind.plural && apiVersionOf(other) === version);
+    const served = this.#kindIn(kind, version);
     return served === undefined ? undefined : this.#mergeType(served);
+  }
+
+  #convert(kind: Kind, object: JsonObject, version: string): JsonObject {
+    const from = this.#kindIn(kind, String(object["apiVersion"]))?.conversion;
+    const to = this.#kindIn(kind, version)?.conversion;
+    if (from === to) return { ...object, apiVersion: version };
+    // An applied object has all fields that a conversion needs, except those that it takes as absent.
+    const stored = from === undefined ? (object as ApiObject & JsonObject) : from.toStorage(object as ApiObject & JsonObject);
+    return { ...((to === undefined ? stored : to.fromStorage(stored)) as JsonObject), apiVersion: version };
+  }
+
+  /** The same kind in another served version. */
+  #kindIn(kind: Kind, version: string): Kind | undefined {
+    return apiVersionOf(kind) === version
+      ? kind
+      : this.#kinds.find((other) => other.plural === kind.plural && apiVersionOf(other) === version);
   }
 
   #mergeType(kind: Kind): MergeType {

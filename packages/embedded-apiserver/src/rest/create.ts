@@ -1,7 +1,7 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { admitThrough } from "../admission/admission-plugin.ts";
 import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../errors/api-status-error.ts";
-import type { ApiMetadata, ApiObject, Kind } from "../kinds/kind.ts";
+import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { decodeObject } from "./decode-object.ts";
@@ -71,7 +71,7 @@ function dropSystemFields(metadata: Partial<ApiMetadata>): void {
 function checkObject(kind: Kind, object: ApiObject, isDryRun: boolean): void {
   const { metadata } = object;
   const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined) ?? [])];
-  if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
+  if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, metadata.name ?? "", errors);
   // The real server reports this only when storing, and without a specific reason.
   if (!isDryRun && metadata.resourceVersion && metadata.resourceVersion !== "0") {
     throw new ApiStatusError({ code: 500, message: "resourceVersion should not be set on objects to be created" });

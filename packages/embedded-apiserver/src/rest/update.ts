@@ -1,7 +1,7 @@
 import { admitThrough, type AdmissionPlugin } from "../admission/admission-plugin.ts";
 import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
-import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { trackFields } from "./field-tracking.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
@@ -158,7 +158,7 @@ function finishUpdate(
     ...metadataUpdateErrors(object.metadata, old.metadata),
     ...(kind.validate?.(object, old, warn) ?? []),
   ];
-  if (errors.length > 0) throw invalid(kind, old.metadata.name, errors);
+  if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, old.metadata.name, errors);
 }
 
 function countSpecChange(object: ApiObject, old: Readonly<ApiObject>, scope: "status" | undefined): void {

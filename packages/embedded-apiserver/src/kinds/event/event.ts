@@ -31,6 +31,6 @@ export const eventKind: Kind = {
     source: (event) => eventFields(event).source.component || eventFields(event).reportingComponent,
     type: (event) => eventFields(event).type ?? "",
   },
-  validate: eventErrors,
+  validate: (event) => eventErrors(event, "reportingComponent"),
   columns: eventColumns,
 };

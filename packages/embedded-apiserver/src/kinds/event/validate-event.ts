@@ -4,8 +4,13 @@ import { eventFields, type EventFields } from "./event-fields.ts";
 import { invalidValue, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 
-/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/events.go, legacyValidateEvent. */
-export function eventErrors(event: ApiObject): FieldError[] {
+/**
+ * Source: Kubernetes v1.36.3 pkg/apis/core/validation/events.go, legacyValidateEvent.
+ *
+ * @param event - core/v1
+ * @param controllerField - name of the reporting controller's field in errors
+ */
+export function eventErrors(event: ApiObject, controllerField: string): FieldError[] {
   const fields = eventFields(event);
   const { namespace = "" } = event.metadata;
   const about = fields.involvedObject.namespace ?? "";
@@ -15,17 +20,20 @@ export function eventErrors(event: ApiObject): FieldError[] {
     return matches ? [] : [mismatch];
   }
   const isElsewhere = about === "" && namespace !== "default" && namespace !== "kube-system";
-  return [...(isElsewhere ? [mismatch] : []), ...modernErrors(fields)];
+  return [...(isElsewhere ? [mismatch] : []), ...modernErrors(fields, controllerField)];
 }
 
 /** Events with an `eventTime` have more required fields. */
-function modernErrors({ reportingComponent, reportingInstance, action = "", reason = "", message = "" }: EventFields): FieldError[] {
+function modernErrors(
+  { reportingComponent, reportingInstance, action = "", reason = "", message = "" }: EventFields,
+  controllerField: string,
+): FieldError[] {
   const atMost = (field: string, value: string, limit: number): FieldError[] =>
     value.length > limit ? [invalidValue(field, "", `can have at most ${limit} characters`)] : [];
   const needed = (field: string, value: string): FieldError[] => (value === "" ? [required(field)] : []);
   return [
-    ...needed("reportingComponent", reportingComponent),
-    ...each("reportingComponent", reportingComponent, labelKeyProblems(reportingComponent)),
+    ...needed(controllerField, reportingComponent),
+    ...each(controllerField, reportingComponent, labelKeyProblems(reportingComponent)),
     ...needed("reportingInstance", reportingInstance),
     ...atMost("reportingInstance", reportingInstance, 128),
     ...needed("action", action),

@@ -2,6 +2,7 @@ import type { Kind } from "../kind.ts";
 import { admissionRegistrationKinds } from "./admission-registration.ts";
 import { apiServiceKind } from "./api-service.ts";
 import { horizontalPodAutoscalerKind } from "./autoscaling.ts";
+import { olderAutoscalerKind } from "./autoscaling-v1.ts";
 import { dynamicResourceKinds } from "./dynamic-resources.ts";
 import { endpointKinds } from "./endpoints.ts";
 import { flowControlKinds } from "./flow-control.ts";
@@ -15,6 +16,7 @@ export const plainKinds: readonly Kind[] = [
   ...endpointKinds,
   ...quotaKinds,
   horizontalPodAutoscalerKind,
+  olderAutoscalerKind,
   ...networkingKinds,
   runtimeClassKind,
   priorityClassKind,
