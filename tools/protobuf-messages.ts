@@ -14,7 +14,7 @@ const otherKinds: Readonly<Record<string, string>> = {
   "v1 APIGroup": "meta.v1.APIGroup",
   "v1 APIGroupList": "meta.v1.APIGroupList",
   "v1 APIResourceList": "meta.v1.APIResourceList",
-  "v1 APIVersions": "meta.v1.APIVersions",
+  " APIVersions": "meta.v1.APIVersions",
   "apidiscovery.k8s.io/v2 APIGroupDiscoveryList": "apidiscovery.v2.APIGroupDiscoveryList",
   "apidiscovery.k8s.io/v2beta1 APIGroupDiscoveryList": "apidiscovery.v2beta1.APIGroupDiscoveryList",
   "meta.k8s.io/v1 PartialObjectMetadata": "meta.v1.PartialObjectMetadata",

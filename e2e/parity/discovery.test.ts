@@ -107,7 +107,7 @@ test("/api names the version v1", async ({ api }) => {
   const { kind, versions, serverAddressByClientCIDRs } = (await api.get("/api")).body;
 
   expect([kind, versions]).toEqual(["APIVersions", ["v1"]]);
-  expect(serverAddressByClientCIDRs).toHaveLength(perServer({ embedded: 0, "kube-apiserver": 1 }));
+  expect(serverAddressByClientCIDRs).toEqual([{ clientCIDR: "0.0.0.0/0", serverAddress: expect.stringMatching(/:\d+$/) }]);
 });
 
 test("/apis names each group with its preferred version", async ({ api }) => {
@@ -211,4 +211,47 @@ test("the version endpoint reports the supported version", async ({ api }) => {
     ]
   `);
   expect(body.gitVersion).toMatch(perServer({ embedded: /^v1\.36\.\d+-embedded$/, "kube-apiserver": /^v1\.36\.\d+$/ }));
+});
+
+test("aggregated discovery is not sent again to a client that has it", async ({ api }) => {
+  const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  const first = await api.get("/apis", { accept });
+  const again = await api.get("/apis", { accept, "if-none-match": String(first.headers.etag) });
+  const other = await api.get("/apis", { accept, "if-none-match": '"other"' });
+
+  expect(first.headers).toMatchObject({ etag: expect.stringMatching(/^"[0-9A-F]{128}"$/), vary: "Accept" });
+  expect([again.status, again.body, again.headers.etag]).toEqual([304, "", first.headers.etag]);
+  expect(other.status).toBe(200);
+});
+
+test("stored resources have the hash of their storage version", async ({ api }) => {
+  const hashes = async (path: string): Promise<object> => {
+    const { resources } = (await api.get(path)).body as { resources: { name: string; storageVersionHash?: string }[] };
+    return Object.fromEntries(resources.map(({ name, storageVersionHash = "" }) => [name, storageVersionHash]));
+  };
+
+  expect(await hashes("/api/v1")).toMatchObject({ pods: "xPOwRZ+Yhw8=", "pods/status": "", bindings: "", events: "r2yiGXH7wu8=" });
+  expect(await hashes("/apis/events.k8s.io/v1")).toEqual({ events: "r2yiGXH7wu8=" });
+  expect(await hashes("/apis/autoscaling/v1")).toMatchObject({ horizontalpodautoscalers: "qwQve8ut294=" });
+  expect(await hashes("/apis/apiextensions.k8s.io/v1")).toMatchObject({ customresourcedefinitions: "jfWCUB31mvA=" });
+  expect(await hashes("/apis/admissionregistration.k8s.io/v1")).toMatchObject({ mutatingadmissionpolicies: "LYmCf+UMVdg=" });
+});
+
+test("the name of a field manager is limited", async ({ api, core }) => {
+  const post = async (name: string): Promise<unknown> => {
+    const { status, body } = await api.post(`${core}/configmaps?dryRun=All&fieldManager=${encodeURIComponent(name)}`, {
+      metadata: { name: "a" },
+    });
+    return [status, body.message];
+  };
+
+  expect(await post("a".repeat(128))).toEqual([201, undefined]);
+  expect(await post("a".repeat(129))).toEqual([
+    422,
+    'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+  ]);
+  expect(await post("a\u0001b")).toEqual([
+    422,
+    'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\x01b": invalid character U+0001 (at position 1)',
+  ]);
 });

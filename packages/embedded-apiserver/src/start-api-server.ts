@@ -176,7 +176,11 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     adminToken: token,
     watches,
     watchBufferLimit: options.watchBuffer ?? bufferDefault,
-    discovery: (path, query, accept) => discoveryResponse(path, query, accept, kindTable.all),
+    discovery: (path, query, accept) =>
+      discoveryResponse(path, query, accept, {
+        kinds: kindTable.all,
+        serverAddress: server === undefined ? "" : `${host.includes(":") ? `[${host}]` : host}:${String(server.port)}`,
+      }),
     version: versionInfo,
   };
   const faults = answering.use(

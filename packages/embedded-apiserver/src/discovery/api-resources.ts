@@ -21,7 +21,18 @@ interface Subresource {
 /** Fields of a kind that discovery shows. */
 type DescribedKind = Pick<
   Kind,
-  "group" | "version" | "kind" | "plural" | "singular" | "namespaced" | "shortNames" | "categories" | "schema" | "custom"
+  | "group"
+  | "version"
+  | "kind"
+  | "plural"
+  | "singular"
+  | "namespaced"
+  | "shortNames"
+  | "categories"
+  | "schema"
+  | "custom"
+  | "storageGroup"
+  | "storageVersion"
 >;
 
 /** A resource and its verbs. */

@@ -1,9 +1,15 @@
+import { createHash } from "node:crypto";
+import { storageFormOf } from "../kinds/kind.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { type ApiResource, apiResources, type GroupVersion, groupVersionName, groupVersions, versionsOf } from "./api-resources.ts";
 
-/** Document at `/api`. */
-export function coreVersions(): unknown {
-  return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
+/** Document at `/api`. @param serverAddress - host and port; empty if the server does not listen */
+export function coreVersions(serverAddress: string): unknown {
+  return {
+    kind: "APIVersions",
+    versions: ["v1"],
+    serverAddressByClientCIDRs: serverAddress === "" ? [] : [{ clientCIDR: "0.0.0.0/0", serverAddress }],
+  };
 }
 
 /** Document at `/apis`. */
@@ -52,6 +58,7 @@ function entries({ kind, verbs, subresources }: ApiResource): object[] {
       verbs,
       ...(shortNames === undefined ? {} : { shortNames }),
       ...(categories === undefined ? {} : { categories }),
+      ...storageVersionHash({ kind, verbs }),
     },
     ...subresources.map(({ name, body, verbs: subVerbs }) => ({
       name: `${plural}/${name}`,
@@ -62,4 +69,25 @@ function entries({ kind, verbs, subresources }: ApiResource): object[] {
       verbs: subVerbs,
     })),
   ];
+}
+
+/** Kinds that the real server stores in an older version than the served ones. */
+const olderStorage: Readonly<Record<string, string>> = {
+  "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy": "v1beta1",
+  "admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding": "v1beta1",
+  "apiextensions.k8s.io/v1/CustomResourceDefinition": "v1beta1",
+};
+
+/**
+ * Hash by which clients see that objects are stored in another version than before; absent for what is not stored, and for the versions of
+ * custom resources that are not stored.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/discovery/storageversionhash.go.
+ */
+function storageVersionHash({ kind, verbs }: Pick<ApiResource, "kind" | "verbs">): { readonly storageVersionHash?: string } {
+  const { group, version } = storageFormOf(kind);
+  if (!verbs.includes("list") || (kind.custom !== undefined && version !== kind.version)) return {};
+  const stored = `${group}/${version}/${kind.kind}`;
+  const text = `${group}/${olderStorage[stored] ?? version}/${kind.kind}`;
+  return { storageVersionHash: createHash("sha256").update(text).digest().subarray(0, 8).toString("base64") };
 }

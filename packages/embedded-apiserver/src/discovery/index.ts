@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds as builtInKinds } from "../kinds/index.ts";
 import { aggregatedDiscovery, type AggregatedVersion } from "./aggregated.ts";
@@ -13,6 +14,14 @@ export interface DiscoveryResponse {
   readonly body: Uint8Array;
 }
 
+/** What discovery describes. */
+export interface DiscoveredServer {
+  /** Served kinds; default: the built-in ones. */
+  readonly kinds?: readonly Kind[];
+  /** Host and port for clients; empty if the server does not listen. */
+  readonly serverAddress?: string;
+}
+
 /**
  * Serves discovery: `/api`, `/apis` (plain and aggregated), `/api/v1`, `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v3` and its
  * documents. `/openapi/v2` is an empty document.
@@ -21,19 +30,18 @@ export interface DiscoveryResponse {
  *
  * @param path - path of the URL, such as `/apis/apps/v1`
  * @param accept - `Accept` header
- * @param kinds - served kinds; default: the built-in ones
  * @returns `undefined` for other paths, and for groups and versions that do not exist
  */
 export function discoveryResponse(
   path: string,
   query: URLSearchParams,
   accept: string | undefined,
-  kinds: readonly Kind[] = builtInKinds,
+  { kinds = builtInKinds, serverAddress = "" }: DiscoveredServer = {},
 ): DiscoveryResponse | undefined {
   const [root, ...rest] = path.split("/").filter((segment) => segment !== "");
   switch (root) {
     case "api":
-      if (rest.length === 0) return rootDocument(true, accept, kinds);
+      if (rest.length === 0) return rootDocument(coreVersions(serverAddress), accept, kinds);
       return rest.length === 1 ? found(resourceList({ group: "", version: rest[0] ?? "" }, kinds)) : undefined;
     case "apis":
       return groupResponse(rest, accept, kinds);
@@ -50,17 +58,19 @@ function groupResponse(
   accept: string | undefined,
   kinds: readonly Kind[],
 ): DiscoveryResponse | undefined {
-  if (group === undefined) return rootDocument(false, accept, kinds);
+  if (group === undefined) return rootDocument(undefined, accept, kinds);
   if (surplus.length > 0) return undefined;
   return found(version === undefined ? groupDocument(group, kinds) : group === "" ? undefined : resourceList({ group, version }, kinds));
 }
 
-function rootDocument(isCore: boolean, accept: string | undefined, kinds: readonly Kind[]): DiscoveryResponse {
+/** @param core - document of `/api`; `undefined` for `/apis` */
+function rootDocument(core: unknown, accept: string | undefined, kinds: readonly Kind[]): DiscoveryResponse {
   const version = acceptedAggregation(accept);
-  if (version === undefined) return json(isCore ? coreVersions() : groupList(kinds));
-  const response = json(aggregatedDiscovery(isCore, version, kinds));
+  if (version === undefined) return json(core ?? groupList(kinds));
+  const response = json(aggregatedDiscovery(core !== undefined, version, kinds));
+  const etag = `"${createHash("sha512").update(response.body).digest("hex").toUpperCase()}"`;
   const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-  return { ...response, headers: { ...response.headers, "content-type": contentType, "cache-control": "public", vary: "Accept" } };
+  return { ...response, headers: { ...response.headers, "content-type": contentType, "cache-control": "public", vary: "Accept", etag } };
 }
 
 /** First supported form in the client's order of preference. */

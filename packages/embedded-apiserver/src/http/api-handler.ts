@@ -80,7 +80,7 @@ function privateResponse(
   if (request.method === "GET") {
     if (path === "/") return json(200, { paths: rootPaths(context) });
     const document = context.discovery(path, query, request.headers["accept"]);
-    if (document !== undefined) return document;
+    if (document !== undefined) return discoveryAnswer(request, document);
   }
   const target = parseResourcePath(path);
   const response =
@@ -104,6 +104,20 @@ function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
 function rootPaths({ rest }: ApiHandlerContext): string[] {
   const groups = rest.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
   return [...new Set(["/api", ...groups, "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"])].toSorted();
+}
+
+/** A document of discovery in the accepted encoding, or 304 if the client has it. */
+function discoveryAnswer({ headers }: ApiRequest, document: DiscoveryResponse): ApiResponse {
+  const { etag, vary } = document.headers;
+  if (etag !== undefined && headers["if-none-match"] === etag) {
+    const cacheControl = document.headers["cache-control"] ?? "";
+    return {
+      status: 304,
+      headers: { "cache-control": cacheControl, etag, ...(vary === undefined ? {} : { vary }) },
+      body: new Uint8Array(0),
+    };
+  }
+  return inEncoding(document, findOutput(headers["accept"], { hasForms: false })?.encoding ?? "json");
 }
 
 /** The error in an accepted encoding, otherwise as indented JSON. Source: pkg/endpoints/handlers/responsewriters/writers.go. */

@@ -1,5 +1,5 @@
 /** Maximum length of a field manager's name in bytes. */
-const limitBytes = 128;
+export const fieldManagerLimitBytes = 128;
 
 /**
  * Name of a request's field manager: the query's, or the first part of the user agent, such as `kubectl` of `kubectl/v1.36.3`.
@@ -12,7 +12,7 @@ export function fieldManagerOf(query: URLSearchParams, userAgent = ""): string {
   let name = "";
   for (const character of userAgent.split("/", 1)[0] ?? "") {
     if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) continue;
-    if (Buffer.byteLength(name + character) > limitBytes) break;
+    if (Buffer.byteLength(name + character) > fieldManagerLimitBytes) break;
     name += character;
   }
   return name;

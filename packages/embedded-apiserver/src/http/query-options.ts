@@ -1,5 +1,7 @@
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import type { FieldError } from "../kinds/kind.ts";
+import { tooLong } from "../kinds/validation/field-errors.ts";
+import { fieldManagerLimitBytes } from "./field-manager-name.ts";
 import type { FieldValidation } from "../rest/rest-context.ts";
 
 /** Options of a list or watch. */
@@ -97,7 +99,7 @@ export interface WriteQuery {
  * @throws ApiStatusError 422
  */
 export function parseWriteQuery(query: URLSearchParams, optionsKind: string): WriteQuery {
-  const errors: FieldError[] = [];
+  const errors: FieldError[] = fieldManagerErrors(query.get("fieldManager") ?? "");
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
   const fieldValidation = query.get("fieldValidation") ?? "";
   for (const value of dryRun) {
@@ -117,6 +119,26 @@ export function parseWriteQuery(query: URLSearchParams, optionsKind: string): Wr
   }
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", errors);
   return { dryRun: dryRun.length > 0, fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation) };
+}
+
+/** Source: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/validation/validation.go, `ValidateFieldManager`. */
+function fieldManagerErrors(name: string): FieldError[] {
+  const errors = Buffer.byteLength(name) > fieldManagerLimitBytes ? [tooLong("fieldManager", fieldManagerLimitBytes)] : [];
+  let position = 0;
+  for (const character of name) {
+    if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+      const problem = `Invalid value: ${goQuoted(name)}: invalid character U+${code} (at position ${position})`;
+      errors.push({ field: "fieldManager", reason: "FieldValueInvalid", message: problem });
+    }
+    position += Buffer.byteLength(character);
+  }
+  return errors;
+}
+
+/** Go writes control characters as `\\x01`. */
+function goQuoted(text: string): string {
+  return JSON.stringify(text).replaceAll(/\\u00([0-9a-f]{2})/g, String.raw`\x$1`);
 }
 
 /** Integer parameter of the query. @throws ApiStatusError 400 */

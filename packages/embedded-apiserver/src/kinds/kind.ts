@@ -147,7 +147,12 @@ export interface VersionConversion {
 }
 
 /** Group and version in which a kind's objects are stored. */
-export function storageFormOf({ group, version, storageGroup = group, storageVersion = version }: Kind): Pick<Kind, "group" | "version"> {
+export function storageFormOf({
+  group,
+  version,
+  storageGroup = group,
+  storageVersion = version,
+}: Pick<Kind, "group" | "version" | "storageGroup" | "storageVersion">): Pick<Kind, "group" | "version"> {
   return { group: storageGroup, version: storageVersion };
 }
 
