@@ -23,8 +23,7 @@ import { KubeletClient, kubeletClientUser } from "./kubelet-proxy/kubelet-client
 import { KindTable } from "./kinds/kind-table.ts";
 import { kinds } from "./kinds/index.ts";
 import { Registry } from "./rest/registry.ts";
-import { loadExpressions } from "./cel/engine.ts";
-import { hasExpressions } from "./cel/expression-loader.ts";
+import { loadExpressionsOf } from "./cel/expression-loader.ts";
 import { seedObjects } from "./bootstrap/seed-objects.ts";
 import { ServiceAccountTokens } from "./authentication/service-account-token.ts";
 import { Storage } from "./storage/storage.ts";
@@ -204,7 +203,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     const signer = { authority: credentials.authority, clock: backgroundClock };
     following.use(startControllers(registry.context, { authorizer, signer, onError }));
   }
-  if (options.objects?.some(hasExpressions) === true) await loadExpressions();
+  await loadExpressionsOf(options.objects);
   seedObjects(registry.context, options.objects ?? []);
   isStarted = true;
   const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;

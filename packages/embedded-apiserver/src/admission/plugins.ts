@@ -1,6 +1,7 @@
 import { createExpressionLoader } from "../cel/expression-loader.ts";
 import type { AdmissionContext } from "./admission-context.ts";
 import type { AdmissionPlugin } from "./admission-plugin.ts";
+import { createValidatingPolicies } from "./policies/validating-policies.ts";
 import { createLimitRanger } from "./limit-ranger/limit-ranger.ts";
 import { createResourceQuotaPlugin } from "./resource-quota/resource-quota.ts";
 import { resolveService } from "../outbound/service-resolver.ts";
@@ -19,6 +20,7 @@ export function createAdmissionPlugins(context: AdmissionContext): readonly Admi
     createLimitRanger(context),
     priority(),
     mutatingWebhooks(webhooks),
+    createValidatingPolicies(context),
     validatingWebhooks(webhooks),
     certificateRequests(context),
     roleEscalation(context),

@@ -15,7 +15,7 @@ function canHaveExpressions({ group, kind }: { readonly group: string; readonly 
 }
 
 /** Whether an object has expressions that its validation compiles. */
-export function hasExpressions(object: { readonly kind?: unknown } | undefined): boolean {
+function hasExpressions(object: { readonly kind?: unknown } | undefined): boolean {
   if (object === undefined) return false;
   if (admissionKinds.has(String(object.kind))) return hasKey(object, "expression") || hasKey(object, "key");
   return object.kind === "CustomResourceDefinition" && hasKey(object, "x-kubernetes-validations");
@@ -24,6 +24,11 @@ export function hasExpressions(object: { readonly kind?: unknown } | undefined):
 function hasKey(value: unknown, name: string): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([key, member]) => key === name || hasKey(member, name));
+}
+
+/** Loads what evaluates expressions if one of the objects has some. */
+export async function loadExpressionsOf(objects: readonly object[] = []): Promise<void> {
+  if (objects.some(hasExpressions)) await loadExpressions();
 }
 
 /** Loads what evaluates expressions before the first object with expressions is validated. */

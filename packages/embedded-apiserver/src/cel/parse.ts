@@ -21,6 +21,9 @@ export function parseExpression(source: string): Parsed {
   } catch (error) {
     if (error instanceof MacroError) return { issue: error.issue };
     if (!(error instanceof ParseError)) throw error;
+    const { node } = error;
+    if (error.code === "invalid_macro_argument" && node !== undefined)
+      return { issue: { offset: new Converter(rewritten).convert(node as ASTNode).offset, message: "argument must be a simple name" } };
     const offset = rewritten.originalOffset(error.range?.start ?? 0);
     return { issue: { offset, message: `Syntax error: ${syntaxProblem(source, offset, error)}` } };
   }
@@ -40,6 +43,7 @@ const tokenNames: Readonly<Record<string, string>> = {
 function syntaxProblem(source: string, offset: number, { code, summary }: ParseError): string {
   const found = /^(?:[A-Za-z_]\w*|\d+|[&|]{1,2}|[=!<>]=|[^])/.exec(source.slice(offset))?.[0];
   const input = found === undefined ? "<EOF>" : found;
+  if (/^[^\w\s"'.,:?()[\]{}+\-*/%=!<>]$/u.test(input)) return `token recognition error at: '${input}'`;
   switch (code) {
     case "unexpected_token":
       return `mismatched input '${input}' expecting {${operands}}`;
@@ -47,6 +51,7 @@ function syntaxProblem(source: string, offset: number, { code, summary }: ParseE
       return `mismatched input '${input}' expecting <EOF>`;
     case "expected_token": {
       const expected = /^Expected (\w+)/.exec(summary)?.[1] ?? "";
+      if (expected === "RPAREN" && found === undefined) return "missing ')' at '<EOF>'";
       return `mismatched input '${input}' expecting ${tokenNames[expected] ?? expected}`;
     }
     case "reserved_identifier":

@@ -75,8 +75,8 @@ class RuleVisitor {
     const { rule, problem, messageProblem, message, usesOldSelf } = compiled;
     const cost = multiply(compiled.maxCost, cardinality ?? unboundedCardinality(type)) ?? maxCost;
     this.#checkCost(`${field}.rule`, "estimated rule cost", cost);
-    if (problem !== undefined) this.#errors.push(invalidValue(`${field}.rule`, rule, problem));
-    if (messageProblem !== undefined) this.#errors.push(invalidValue(`${field}.messageExpression`, rule, messageProblem));
+    if (problem !== undefined) this.#errors.push(invalidValue(`${field}.rule`, shownRule(rule), problem));
+    if (messageProblem !== undefined) this.#errors.push(invalidValue(`${field}.messageExpression`, shownRule(rule), messageProblem));
     else if (message !== undefined)
       this.#checkCost(`${field}.messageExpression`, "estimated messageExpression cost", compiled.messageMaxCost);
     if (usesOldSelf && uncorrelatable !== undefined)
@@ -108,6 +108,18 @@ class RuleVisitor {
       forbiddenField(field, excess(name, this.#total, schemaCostLimit)),
     ];
   }
+}
+
+/** The rule as the real server shows it: the fields of its internal type. */
+function shownRule({ rule, message = "", messageExpression = "", reason, fieldPath = "", optionalOldSelf }: ValidationRule): object {
+  return {
+    Rule: rule,
+    Message: message,
+    MessageExpression: messageExpression,
+    Reason: reason ?? null,
+    FieldPath: fieldPath,
+    OptionalOldSelf: optionalOldSelf ?? null,
+  };
 }
 
 /** By how much a schema multiplies the number of values below it; `undefined` if there is no limit. */

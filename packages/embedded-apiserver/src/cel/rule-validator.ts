@@ -56,7 +56,8 @@ export function createRuleValidator(schema: JsonSchema, isResource: boolean = tr
       const run: Run = { budget, remaining: budget, perCall, warn, errors: [] };
       validateNode(run, node, { value: object, old, path, correlation, parent: undefined });
       onCost?.(budget - run.remaining);
-      return run.errors;
+      // The real server has no path at the root.
+      return run.errors.map((error) => (error.field === "" ? { ...error, field: "<nil>" } : error));
     },
   };
 }
@@ -263,7 +264,7 @@ function reportFailure(run: Run, { schema }: Node, place: Place, compiled: Compi
   const path = fieldPath === "" ? place.path : place.path === "" ? fieldPath : `${place.path}.${fieldPath}`;
   const add = (error: FieldError): void => {
     const unchanged = place.isFixed !== true && (place.correlation ?? place.parent)?.isEqual === true;
-    if (unchanged && !usesOldSelf) run.warn?.(`${error.field}: ${error.message}`);
+    if (unchanged && !usesOldSelf) run.warn?.(`${error.field || "<nil>"}: ${error.message}`);
     else run.errors.push(error);
   };
   const computed = message === undefined ? undefined : evaluateMessage(run, message, activation);

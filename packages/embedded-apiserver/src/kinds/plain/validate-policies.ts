@@ -1,4 +1,5 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
+import { areExpressionsLoaded, expressions } from "../../cel/engine.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelNameErrors, labelSelectorErrors } from "../validation/labels.ts";
@@ -7,7 +8,7 @@ import { matchConditionErrors, type MatchCondition, type MatchResources, matchRe
 import { oneOf } from "./validate-webhooks.ts";
 
 /**
- * Admission policies and their bindings, except that expressions compile.
+ * Admission policies and their bindings. Expressions of MutatingAdmissionPolicies are not compiled.
  * Source: Kubernetes v1.36.3 pkg/apis/admissionregistration/validation/validation.go.
  */
 
@@ -56,8 +57,14 @@ const reservedWords: ReadonlySet<string> = new Set(
 );
 
 export function policyErrors(policy: ApiObject, old: ApiObject | undefined): FieldError[] {
-  const spec: PolicySpec = policy["spec"];
+  const { spec } = policy;
   if (old !== undefined && old["spec"] === spec) return [];
+  const isEvaluated = policy.kind === "ValidatingAdmissionPolicy" && areExpressionsLoaded();
+  return [...writtenErrors(policy), ...(isEvaluated ? expressions().policyExpressionErrors(spec) : [])];
+}
+
+function writtenErrors(policy: ApiObject): FieldError[] {
+  const spec: PolicySpec = policy["spec"];
   const isMutating = policy.kind.startsWith("Mutating");
   const { matchConstraints, paramKind, variables = [] } = spec;
   return [

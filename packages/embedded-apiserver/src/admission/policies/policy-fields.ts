@@ -1,0 +1,37 @@
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
+import type { MatchCondition, MatchResources } from "../../kinds/plain/validate-matching.ts";
+
+/** Spec of a ValidatingAdmissionPolicy, after its defaults. */
+export interface PolicySpec {
+  readonly failurePolicy?: string;
+  readonly paramKind?: { readonly apiVersion: string; readonly kind: string };
+  readonly matchConstraints?: MatchResources;
+  readonly matchConditions?: readonly MatchCondition[];
+  readonly variables?: readonly { readonly name: string; readonly expression: string }[];
+  readonly validations?: readonly Validation[];
+  readonly auditAnnotations?: readonly { readonly key: string; readonly valueExpression: string }[];
+}
+
+/** A check of a policy. */
+export interface Validation {
+  readonly expression: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly reason?: string;
+}
+
+/** Spec of a ValidatingAdmissionPolicyBinding, after its defaults. */
+export interface BindingSpec {
+  readonly policyName: string;
+  readonly paramRef?: ParamRef;
+  readonly matchResources?: MatchResources;
+  readonly validationActions?: readonly string[];
+}
+
+/** Parameters of a binding. */
+export interface ParamRef {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly selector?: LabelSelector;
+  readonly parameterNotFoundAction?: string;
+}

@@ -1,0 +1,42 @@
+import type { PolicySpec } from "../admission/policies/policy-fields.ts";
+import type { FieldError } from "../kinds/kind.ts";
+import { invalidValue } from "../kinds/validation/field-errors.ts";
+import { compileAdmissionExpression } from "./admission-expressions.ts";
+import type { MatchCondition } from "./match-conditions.ts";
+import { compileVariables, declared } from "./policy-program.ts";
+
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/admissionregistration/validation/validation.go. */
+
+/** Match conditions that do not compile. @param field - such as `spec.matchConditions` */
+export function matchConditionProblems(conditions: readonly MatchCondition[], field: string, hasParams: boolean): FieldError[] {
+  return conditions.flatMap(({ expression }, index) => {
+    if (expression.trim() === "") return [];
+    const { problem } = compileAdmissionExpression(expression, { params: hasParams, authorizer: true }, ["bool"]);
+    return problem === undefined ? [] : [invalidValue(`${field}[${index}].expression`, expression, problem)];
+  });
+}
+
+/** Expressions of a ValidatingAdmissionPolicy that do not compile. */
+export function policyExpressionErrors(spec: PolicySpec): FieldError[] {
+  const { paramKind, variables = [], validations = [], auditAnnotations = [] } = spec;
+  const { types, compiled } = compileVariables(spec);
+  const check = (source: string, field: string, authorizer: boolean, results: readonly string[]): FieldError[] => {
+    if (source.trim() === "") return [];
+    const { problem } = compileAdmissionExpression(source, declared(paramKind, authorizer, types), results);
+    return problem === undefined ? [] : [invalidValue(field, source, problem)];
+  };
+  return [
+    ...matchConditionProblems(spec.matchConditions ?? [], "spec.matchConditions", paramKind !== undefined),
+    ...variables.flatMap(({ name, expression }, index) => {
+      const problem = expression.trim() === "" ? undefined : compiled.get(name)?.problem;
+      return problem === undefined ? [] : [invalidValue(`spec.variables[${index}].expression`, expression, problem)];
+    }),
+    ...validations.flatMap(({ expression, messageExpression = "" }, index) => [
+      ...check(expression, `spec.validations[${index}].expression`, true, ["bool"]),
+      ...check(messageExpression, `spec.validations[${index}].messageExpression`, false, ["string"]),
+    ]),
+    ...auditAnnotations.flatMap(({ valueExpression }, index) =>
+      check(valueExpression, `spec.auditAnnotations[${index}].valueExpression`, true, ["string", "null"]),
+    ),
+  ];
+}
