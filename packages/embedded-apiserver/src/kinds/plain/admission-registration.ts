@@ -12,7 +12,7 @@ const categories = ["api-extensions"];
 // oxlint-disable-next-line typescript/no-explicit-any -- webhooks and policies share these fields
 type Matching = Record<string, any>;
 
-/** Webhooks and admission policies. They are stored but never called. */
+/** Webhooks and admission policies. */
 export const admissionRegistrationKinds: readonly Kind[] = [
   webhookKind("MutatingWebhookConfiguration", (webhook) => (webhook["reinvocationPolicy"] ??= "Never")),
   webhookKind("ValidatingWebhookConfiguration", () => {}),
