@@ -64,8 +64,13 @@ export function compileAdmissionExpression(source: string, variables: AdmissionV
   if (compiled === undefined) return { problem };
   const actual = formatType(compiled.outputType);
   if (types.includes(actual) || types.includes("any")) return { compiled };
-  const wanted = types.length === 1 ? String(types[0]) : `one of [${types.join(" ")}]`;
-  return { problem: `must evaluate to ${wanted} but got ${actual}` };
+  const named = types.map(shownType);
+  const wanted = named.length === 1 ? String(named[0]) : `one of [${named.join(" ")}]`;
+  return { problem: `must evaluate to ${wanted} but got ${shownType(actual)}` };
+}
+
+function shownType(name: string): string {
+  return name === "null" ? "null_type" : name;
 }
 
 /** Values of an admission's variables. */
@@ -85,7 +90,7 @@ export interface AdmissionInput {
 }
 
 /** Values of `authorizer` and `authorizer.requestResource`. */
-export interface AdmissionAuthorizer {
+interface AdmissionAuthorizer {
   readonly authorizer: Value;
   readonly requestResource: Value;
 }

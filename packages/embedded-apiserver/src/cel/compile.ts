@@ -5,7 +5,7 @@ import { planProgram, type Activation } from "./evaluate.ts";
 import { issuesText, type Expression } from "./expression.ts";
 import { literalIssues, patternProblem } from "./literal-issues.ts";
 import { parseExpression } from "./parse.ts";
-import { formatType, type CelType } from "./types.ts";
+import type { CelType } from "./types.ts";
 import { EvaluationError, type Value } from "./values.ts";
 
 /** Result of an evaluation. */
@@ -60,9 +60,4 @@ export function compileExpression(environment: Environment, source: string): Com
       },
     },
   };
-}
-
-/** Whether the expression's type is one of these, or unknown until it is evaluated. */
-export function hasOutputType({ outputType }: CompiledExpression, ...allowed: readonly string[]): boolean {
-  return allowed.includes(formatType(outputType));
 }

@@ -18,7 +18,7 @@ export type Expression =
 /** Constant of an expression: `int` as bigint, `double` as number, `uint` apart. */
 export type LiteralValue = string | number | bigint | boolean | null | Uint8Array | { readonly uint: bigint };
 
-export interface LiteralExpression {
+interface LiteralExpression {
   readonly kind: "literal";
   readonly offset: number;
   readonly value: LiteralValue;
@@ -30,7 +30,7 @@ export interface IdentExpression {
   readonly name: string;
 }
 
-export interface SelectExpression {
+interface SelectExpression {
   readonly kind: "select";
   readonly offset: number;
   readonly operand: Expression;
@@ -67,7 +67,7 @@ export interface MapExpression {
   readonly entries: readonly MapEntry[];
 }
 
-export interface StructField {
+interface StructField {
   readonly name: string;
   readonly offset: number;
   readonly value: Expression;

@@ -15,14 +15,14 @@ import { CelMap, EvaluationError, type Value } from "./values.ts";
 /** Source of this file: k8s.io/apiserver v0.36.3 pkg/admission/plugin/policy/validating/validator.go and plugin/cel/composition.go. */
 
 /** Why a policy refuses a request. */
-export interface PolicyDenial {
+interface PolicyDenial {
   readonly message: string;
   /** Reason of the response; default: `Invalid`. */
   readonly reason?: string;
 }
 
 /** A policy whose expressions are compiled. */
-export interface PolicyProgram {
+interface PolicyProgram {
   /** Evaluates the policy. @returns what it refuses, in the order of its validations */
   evaluate(input: AdmissionInput): readonly PolicyDenial[];
 }

@@ -33,7 +33,7 @@ export interface RuleValidator {
 }
 
 /** Options of {@link RuleValidator.validate}. */
-export interface RuleOptions {
+interface RuleOptions {
   readonly old?: JsonValue | undefined;
   readonly correlation?: Correlation | undefined;
   readonly warn?: ((message: string) => void) | undefined;

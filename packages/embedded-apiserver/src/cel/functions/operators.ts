@@ -9,7 +9,6 @@ import {
   equalValues,
   numberOf,
   sizeOf,
-  typeName,
   type Value,
 } from "../values.ts";
 
@@ -223,8 +222,3 @@ export const operators: readonly FunctionPart[] = [
     },
   ),
 ];
-
-/** Name of a value's type in an error about a conversion. */
-export function conversionError(value: Value, target: string): EvaluationError {
-  return new EvaluationError(`type conversion error from '${typeName(value)}' to '${target}'`);
-}

@@ -1,0 +1,196 @@
+import { eventually } from "@virtual-kubelet/testing";
+import { expect } from "vitest";
+import type { Api } from "./support/api.ts";
+import { test } from "./support/parity-test.ts";
+import { refusals } from "./support/refusals.ts";
+
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+
+const matchConstraints = {
+  resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["configmaps"] }],
+};
+
+const policy = (name: string, spec: object): object => ({ metadata: { name }, spec: { matchConstraints, ...spec } });
+
+/** Policy and binding that apply to one namespace, which are removed after the callback. */
+async function withPolicy(
+  api: Api,
+  namespace: string,
+  spec: object,
+  check: (path: string) => Promise<void>,
+  own: object = {},
+): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  // Refuses a config map of its own, so that it is known when the real server has read the policy.
+  const validations = [{ expression: "object == null || object.metadata.name != 'probe'", message: "active" }];
+  const { validations: more = [], ...rest } = spec as { readonly validations?: readonly object[] };
+  await api.create(policies, policy(namespace, { ...rest, validations: [...validations, ...more] }));
+  await api.create(bindings, {
+    metadata: { name: namespace },
+    spec: {
+      policyName: namespace,
+      validationActions: ["Deny"],
+      matchResources: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } },
+      ...own,
+    },
+  });
+  try {
+    await eventually(
+      async () => {
+        const { status, headers } = await api.post(`${path}?dryRun=All`, { metadata: { name: "probe" } });
+        expect(status === 422 || headers["warning"] !== undefined).toBe(true);
+      },
+      { timeoutMs: 60_000 },
+    );
+    await check(path);
+  } finally {
+    await api.delete(`${bindings}/${namespace}`);
+    await api.delete(`${policies}/${namespace}`);
+  }
+}
+
+const configMap = (name: string, data: object = {}, labels: object = {}): object => ({ metadata: { name, labels }, data });
+
+test("expressions of policies have to compile", async ({ api }) => {
+  const named = (spec: object): object => policy("expressions", spec);
+  expect(
+    await refusals(api, policies, {
+      "unknown variable": named({ validations: [{ expression: "obj.a == 1" }] }),
+      "not a condition": named({ validations: [{ expression: "object.a.size() + 1" }] }),
+      "unknown type": named({ validations: [{ expression: "object.a" }] }),
+      "wrong types": named({ validations: [{ expression: "request.name == 1" }] }),
+      "unknown field": named({ validations: [{ expression: "request.names == ''" }] }),
+      "message of a number": named({ validations: [{ expression: "true", messageExpression: "1" }] }),
+      "message with the authorizer": named({
+        validations: [{ expression: "true", messageExpression: "authorizer.path('/').check('get').reason()" }],
+      }),
+      "match condition": named({ validations: [{ expression: "true" }], matchConditions: [{ name: "a", expression: "object.a +" }] }),
+      "match condition of a text": named({ validations: [{ expression: "true" }], matchConditions: [{ name: "a", expression: "'a'" }] }),
+      variable: named({ validations: [{ expression: "variables.a" }], variables: [{ name: "a", expression: "b" }] }),
+      "variable of a number": named({ validations: [{ expression: "variables.a == 'x'" }], variables: [{ name: "a", expression: "1" }] }),
+      "undeclared variable": named({ validations: [{ expression: "variables.b" }], variables: [{ name: "a", expression: "1" }] }),
+      "later variable": named({
+        validations: [{ expression: "true" }],
+        variables: [
+          { name: "a", expression: "variables.b" },
+          { name: "b", expression: "1" },
+        ],
+      }),
+      "parameters that are not declared": named({ validations: [{ expression: "params.a == 1" }] }),
+      "audit annotation of a number": named({ auditAnnotations: [{ key: "a", valueExpression: "1" }] }),
+      valid: named({
+        paramKind: { apiVersion: "v1", kind: "ConfigMap" },
+        variables: [{ name: "a", expression: "object.metadata.?labels.orValue({})" }],
+        validations: [{ expression: "variables.a.all(k, k in params.data)", messageExpression: "'a' + string(variables.a.size())" }],
+        auditAnnotations: [{ key: "a", valueExpression: "variables.a.size() > 1 ? 'many' : null" }],
+      }),
+    }),
+  ).toMatchSnapshot();
+});
+
+test("policies refuse requests", async ({ api, namespace }) => {
+  await withPolicy(
+    api,
+    namespace,
+    {
+      variables: [
+        { name: "data", expression: "object == null ? {} : object.?data.orValue({})" },
+        { name: "broken", expression: "object.data.none" },
+      ],
+      validations: [
+        { expression: "variables.data.size() < 3" },
+        { expression: "!('a' in variables.data) || variables.data.a == 'x'", message: "a is not x", reason: "Forbidden" },
+        { expression: "!('b' in variables.data)", messageExpression: "'b is ' + variables.data.b" },
+        { expression: "!('c' in variables.data)", messageExpression: "string(variables.data.none)", message: "the other message" },
+        { expression: "!('d' in variables.data) || object.data.none == ''" },
+        { expression: "!('e' in variables.data) || variables.broken == ''" },
+        { expression: "!('f' in variables.data) || object.data.f > 1" },
+        {
+          expression: "request.operation != 'DELETE' || oldObject.metadata.name != 'kept'",
+          message: "kept is kept",
+          reason: "RequestEntityTooLarge",
+        },
+        {
+          expression: "!('g' in variables.data) || namespaceObject.metadata.name == 'none'",
+          messageExpression: "namespaceObject.metadata.name + ' ' + request.kind.kind",
+        },
+        {
+          expression: "!('h' in variables.data) || !authorizer.group('').resource('pods').namespace('default').check('create').allowed()",
+          message: "allowed",
+        },
+        {
+          expression:
+            "!('i' in variables.data) || [1, 2, 3].map(x, variables.data.i).map(y, lists.range(100).map(z, lists.range(100).map(v, lists.range(100)))).size() == 0",
+        },
+      ],
+    },
+    async (path) => {
+      const each = Object.fromEntries(["a", "b", "c", "d", "e", "f", "g", "h", "i"].map((key) => [key, configMap("c", { [key]: "v" })]));
+      expect(
+        await refusals(api, path, { ...each, three: configMap("c", { x: "1", y: "2", z: "3" }), taken: configMap("c", { a: "x" }) }),
+      ).toMatchSnapshot("creation");
+      await api.create(path, configMap("kept"));
+      const { status, body } = await api.delete(`${path}/kept`);
+      expect({ status, reason: body.reason, message: body.message }).toMatchSnapshot("deletion");
+    },
+  );
+});
+
+test("match conditions, selectors and warnings of policies", async ({ api, namespace }) => {
+  await withPolicy(
+    api,
+    namespace,
+    {
+      matchConditions: [
+        { name: "labelled", expression: "object == null || !('free' in object.metadata.?labels.orValue({}))" },
+        { name: "readable", expression: "object == null || !('bad' in object.metadata.?labels.orValue({})) || object.none" },
+      ],
+      validations: [{ expression: "object == null || !has(object.data)", message: "has data" }],
+    },
+    async (path) => {
+      const send = async (name: string, object: object): Promise<object> => {
+        const { status, body, headers } = await api.post(`${path}?dryRun=All`, object);
+        return { name, status, message: status === 201 ? "" : body.message, warning: headers["warning"] };
+      };
+      expect([
+        await send("warned", configMap("c", { a: "1" })),
+        await send("free", configMap("c", { a: "1" }, { free: "yes" })),
+        await send("condition fails", configMap("c", { a: "1" }, { bad: "yes" })),
+        await send("no data", { metadata: { name: "c" } }),
+      ]).toMatchSnapshot();
+    },
+    { validationActions: ["Warn", "Audit"] },
+  );
+});
+
+test("parameters of policies", async ({ api, namespace }) => {
+  const params = `/api/v1/namespaces/${namespace}/secrets`;
+  await api.create(params, {
+    metadata: { name: "limits", labels: { role: "limits" } },
+    stringData: { max: "1" },
+    type: "example.com/limits",
+  });
+  await withPolicy(
+    api,
+    namespace,
+    {
+      paramKind: { apiVersion: "v1", kind: "Secret" },
+      validations: [
+        {
+          expression: "object == null || object.?data.orValue({}).size() <= size(params.data.max)",
+          messageExpression: "'more than ' + params.metadata.name",
+        },
+      ],
+    },
+    async (path) => {
+      const six = Object.fromEntries(["a", "b", "c", "d", "e", "f"].map((key) => [key, "1"]));
+      expect(await refusals(api, path, { few: configMap("c", { a: "1" }), many: configMap("c", six) })).toMatchSnapshot("sizes");
+      await api.delete(`${params}/limits`);
+      const message = async (): Promise<unknown> => (await api.post(`${path}?dryRun=All`, configMap("c"))).body.message;
+      await eventually(async () => expect(await message()).toContain("no params found"), { timeoutMs: 60_000 });
+      expect(await refusals(api, path, { none: configMap("c") })).toMatchSnapshot("none");
+    },
+    { paramRef: { selector: { matchLabels: { role: "limits" } }, parameterNotFoundAction: "Deny" } },
+  );
+});
