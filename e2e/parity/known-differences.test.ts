@@ -112,15 +112,6 @@ test("rare syntax errors of CEL expressions are worded by another parser", async
   expect(body.message.includes("token recognition error")).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
-test("custom resources are not converted by webhook", async ({ api, namespace }) => {
-  const group = `${namespace}.example.com`;
-  const webhook = { conversionReviewVersions: ["v1"], clientConfig: { url: "https://nowhere.invalid/convert" } };
-  const { status } = await api.post(crds, things(group, { type: "object" }, { conversion: { strategy: "Webhook", webhook } }));
-
-  expect(status).toBe(perServer({ embedded: 422, "kube-apiserver": 201 }));
-  await api.delete(`${crds}/things.${group}`);
-});
-
 test("the API server has no Lease", async ({ api }) => {
   const { items } = (await api.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")).body;
 

@@ -427,3 +427,25 @@ test("a webhook behind a service with an external name", async ({ api, namespace
     ]
   `);
 });
+
+test("match conditions decide whether a webhook is called", async ({ api, namespace, core }) => {
+  await using hooks = await Webhooks.start(api, namespace, { "/": deny() });
+  await hooks.configure("Validating", "conditions", {
+    matchConditions: [
+      { name: "red", expression: 'object.data.color == "red"' },
+      { name: "create", expression: 'request.operation == "CREATE"' },
+    ],
+    objectSelector: { matchLabels: { app: "web" } },
+  });
+  const create = async (data: Record<string, string>): Promise<unknown> => {
+    const { status, body } = await api.post(`${core}/configmaps?dryRun=All`, configMapNamed("a", data, { labels: { app: "web" } }));
+    return [status, body.message];
+  };
+  expect([await create({ color: "red" }), await create({ color: "blue" }), await create({})]).toMatchInlineSnapshot(`
+    [
+      [400, 'admission webhook "conditions.example.com" denied the request without explanation'],
+      [201, undefined],
+      [403, "configmaps \\"a\\" is forbidden: expression 'object.data.color == \\"red\\"' resulted in error: no such key: data"],
+    ]
+  `);
+});

@@ -198,7 +198,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   following.use(bootstrap(registry.context, { host, port, caPem, clientCaPem: credentials.publishedClientCaPem, onError }));
   registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, random, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
-  following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable, onError }));
+  following.use(serveCustomResources({ cluster: registry, clock, random, kinds: kindTable, onError }));
   if (controllers) {
     const signer = { authority: credentials.authority, clock: backgroundClock };
     following.use(startControllers(registry.context, { authorizer, signer, onError }));

@@ -11,9 +11,9 @@ import { certificateRequests, nodeRestriction, priority, roleEscalation } from "
 
 /** The plugins of a server, in the order of the real one; source: Kubernetes v1.36.3 pkg/kubeapiserver/options/plugins.go, `AllOrderedPlugins`. */
 export function createAdmissionPlugins(context: AdmissionContext): readonly AdmissionPlugin[] {
-  const { cluster, random, clock, resources } = context;
+  const { cluster, random, clock, resources, authorizer } = context;
   const client = resources.use(new WebhookClient({ clock, resolve: (service) => resolveService(cluster, service) }));
-  const webhooks = { cluster, random, resources, client };
+  const webhooks = { cluster, random, resources, authorizer, client };
   return [
     createExpressionLoader(),
     nodeRestriction(context),

@@ -1,3 +1,4 @@
+import type { WebhookClientConfig } from "../outbound/webhook-client-config.ts";
 import type { JsonValue } from "../json/json-value.ts";
 
 /** API group of custom resource definitions. */
@@ -87,12 +88,18 @@ export interface CrdNames {
   categories?: string[];
 }
 
+/** How objects are converted between versions. */
+export interface CrdConversion {
+  strategy: string;
+  webhook?: { clientConfig?: WebhookClientConfig; conversionReviewVersions?: string[] };
+}
+
 export interface CrdSpec {
   group: string;
   names: CrdNames;
   scope: string;
   versions: CrdVersion[] | null;
-  conversion?: { strategy: string };
+  conversion?: CrdConversion;
   preserveUnknownFields?: boolean;
 }
 

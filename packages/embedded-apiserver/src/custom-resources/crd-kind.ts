@@ -23,6 +23,8 @@ export const customResourceDefinitionKind: Kind = {
     if ((names.singular ?? "") === "") names.singular = names.kind.toLowerCase();
     if ((names.listKind ?? "") === "" && names.kind !== "") names.listKind = `${names.kind}List`;
     spec.conversion ??= { strategy: "None" };
+    const service = spec.conversion.webhook?.clientConfig?.service;
+    if (service !== undefined && service.port === undefined) Object.assign(service, { port: 443 });
   },
   prepareForCreate(definition) {
     const status: CrdStatus = { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: null };

@@ -1,4 +1,4 @@
-import type { Clock } from "@virtual-kubelet/clock";
+import type { Clock, Random } from "@virtual-kubelet/clock";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../rest/cluster.ts";
 import { runResumably } from "../rest/steps.ts";
@@ -8,12 +8,16 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { CustomResourceCleanUp } from "./clean-up.ts";
 import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
 import { customResourceDefinitionKind } from "./crd-kind.ts";
+import { conversionByWebhook } from "./conversion-webhook.ts";
+import { resolveService } from "../outbound/service-resolver.ts";
+import { WebhookClient } from "../outbound/webhook-client.ts";
 import { customKind } from "./custom-kind.ts";
 
 /** Options of {@link serveCustomResources}. */
 export interface CustomResourcesOptions {
   readonly cluster: Cluster;
-  readonly clock: Pick<Clock, "now" | "setTimer">;
+  readonly clock: Clock;
+  readonly random: Pick<Random, "uuid">;
   readonly kinds: KindTable;
   /** Called with errors of writes that had to wait for admission. */
   readonly onError: (error: unknown) => void;
@@ -25,10 +29,11 @@ export interface CustomResourcesOptions {
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer}. Unlike there, a definition is served as soon
  * as it is created.
  */
-export function serveCustomResources({ cluster, clock, kinds, onError }: CustomResourcesOptions): Disposable {
+export function serveCustomResources({ cluster, clock, random, kinds, onError }: CustomResourcesOptions): Disposable {
   const resources = new Disposables();
   /** Served kinds by definition, with the spec they were created from. */
   const served = new Map<string, { readonly spec: CrdSpec; readonly kinds: readonly Kind[] }>();
+  const client = resources.use(new WebhookClient({ clock, resolve: (service) => resolveService(cluster, service) }));
   const cleanUp = resources.use(new CustomResourceCleanUp({ cluster, clock }));
   resources.use(
     cluster.watch(customResourceDefinitionKind, ({ type, object }) => {
@@ -122,7 +127,11 @@ export function serveCustomResources({ cluster, clock, kinds, onError }: CustomR
     const isTerminating = (): boolean =>
       cluster.get(customResourceDefinitionKind, undefined, name)?.metadata.deletionTimestamp !== undefined;
     const versions = (spec.versions ?? []).filter((version) => version.served || version.storage);
-    const made = versions.map((version) => ({ version, kind: customKind(spec, version, isTerminating) }));
+    const conversion = conversionByWebhook({ client, random }, spec.conversion);
+    const made = versions.map((version) => {
+      const kind = customKind(spec, version, isTerminating);
+      return { version, kind: conversion === undefined ? kind : { ...kind, webhookConversion: conversion } };
+    });
     for (const { version, kind } of made) if (version.served) kinds.add(kind);
     served.set(name, { spec, kinds: made.map(({ kind }) => kind) });
   }

@@ -1,6 +1,7 @@
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../kinds/validation/field-errors.ts";
+import { clientConfigErrors } from "../kinds/plain/validate-webhooks.ts";
 import { immutableErrors } from "../kinds/validation/immutable.ts";
 import { dns1035LabelProblems, dnsSubdomainProblems } from "../kinds/validation/names.ts";
 import type { CrdNames, CrdSpec, CrdStatus, CrdVersion, JsonSchema } from "./crd-fields.ts";
@@ -155,10 +156,38 @@ function namesErrors({ plural, singular = "", kind, listKind = "", shortNames = 
   ];
 }
 
-/** Only the conversion strategy `None` is supported; the real server could call a webhook. */
+/** Source: `validateCustomResourceConversion`; the fields are those of the internal type. */
 function conversionErrors({ conversion }: CrdSpec): FieldError[] {
-  const strategy = conversion?.strategy ?? "None";
-  if (strategy === "None") return [];
-  if (strategy === "Webhook") return [forbiddenField("spec.conversion.strategy", "the embedded API server calls no webhooks")];
-  return [notSupported("spec.conversion.strategy", strategy, ["None", "Webhook"])];
+  const { strategy = "None", webhook } = conversion ?? {};
+  const field = "spec.conversion";
+  if (strategy !== "None" && strategy !== "Webhook") return [notSupported(`${field}.strategy`, strategy, ["None", "Webhook"])];
+  const { clientConfig, conversionReviewVersions: versions = [] } = webhook ?? {};
+  if (strategy === "None")
+    return [
+      ...(clientConfig === undefined
+        ? []
+        : [forbiddenField(`${field}.webhookClientConfig`, "should not be set when strategy is not set to Webhook")]),
+      ...(versions.length === 0
+        ? []
+        : [forbiddenField(`${field}.conversionReviewVersions`, "should not be set when strategy is not set to Webhook")]),
+    ];
+  return [
+    ...(clientConfig === undefined
+      ? [required(`${field}.webhookClientConfig`, "required when strategy is set to Webhook")]
+      : clientConfigErrors(clientConfig, `${field}.webhookClientConfig`)),
+    ...reviewVersionsErrors(versions, `${field}.conversionReviewVersions`),
+  ];
+}
+
+function reviewVersionsErrors(versions: readonly string[], field: string): FieldError[] {
+  if (versions.length === 0) return [required(field)];
+  const isAccepted = versions.some((version) => version === "v1" || version === "v1beta1");
+  return [
+    ...versions.flatMap((version, index) =>
+      versions.indexOf(version) < index
+        ? [invalidValue(`${field}[${index}]`, version, "duplicate version")]
+        : dns1035LabelProblems(version).map((problem) => invalidValue(`${field}[${index}]`, version, problem)),
+    ),
+    ...(isAccepted ? [] : [invalidValue(field, versions, "must include at least one of v1, v1beta1")]),
+  ];
 }

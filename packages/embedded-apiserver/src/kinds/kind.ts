@@ -136,7 +136,12 @@ export interface Kind {
   readonly storageGroup?: string;
   /** Converts between this version and the stored one; default: they differ only in `apiVersion`. */
   readonly conversion?: VersionConversion;
+  /** Converts objects of all versions by a webhook of the definition of a custom resource. */
+  readonly webhookConversion?: WebhookConversion;
 }
+
+/** Converts objects to an `apiVersion`, in one call. The objects must not be modified. Rejects with ApiStatusError. */
+export type WebhookConversion = (objects: readonly Readonly<ApiObject>[], apiVersion: string) => Promise<ApiObject[]>;
 
 /** Converts objects of a kind between one of its versions and the stored version. The caller sets `apiVersion`. */
 export interface VersionConversion {

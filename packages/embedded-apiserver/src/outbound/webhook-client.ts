@@ -4,15 +4,8 @@ import { ApiStatusError, type ApiStatus } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { GoError, goErrorText } from "./go-error.ts";
 import { bodyText, HttpsClient, type HttpsTarget } from "./https-client.ts";
+import type { WebhookClientConfig } from "./webhook-client-config.ts";
 import type { ServiceAddress, ServiceReference } from "./service-resolver.ts";
-
-/** How a webhook is reached: `clientConfig` of webhook configurations and of custom resource definitions. */
-export interface WebhookClientConfig {
-  readonly url?: string;
-  readonly service?: { readonly namespace: string; readonly name: string; readonly path?: string; readonly port?: number };
-  /** Base64 of PEM. */
-  readonly caBundle?: string;
-}
 
 /** Options of {@link WebhookClient}. */
 export interface WebhookClientOptions {

@@ -4,6 +4,7 @@ import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid
 import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
+import { prepareWrite } from "../storage/webhook-view.ts";
 import { decodeObject } from "./decode-object.ts";
 import { trackFields } from "./field-tracking.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
@@ -44,11 +45,13 @@ export function* createObject(
   const isGenerated = prepareNew(context, kind, namespace, object);
   checkObject(kind, object, options.dryRun === true);
   if (plugins.length > 0) yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
+  const ordered = orderMetadata(object);
+  const converting = options.dryRun === true ? undefined : prepareWrite(kind, ordered);
+  if (converting !== undefined) yield converting;
   const collection = collectionOf(context, kind);
   if (collection.get(metadata.namespace ?? "", metadata.name) !== undefined) {
     throw isGenerated ? generateNameConflict(kind, metadata.name) : alreadyExists(kind, metadata.name);
   }
-  const ordered = orderMetadata(object);
   return options.dryRun === true ? dryRunResult(ordered, metadata.resourceVersion) : collection.put(ordered);
 }
 

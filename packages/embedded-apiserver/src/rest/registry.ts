@@ -6,7 +6,7 @@ import { cloneJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { KindChange, KindTable } from "../kinds/kind-table.ts";
 import { ManagedTypes } from "../managed-fields/managed-types.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { ObjectCollection, Storage } from "../storage/storage.ts";
 import { defaultServiceRange } from "../kinds/service/service-range.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
@@ -56,11 +56,11 @@ export class Registry implements Cluster {
   }
 
   get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined {
-    return collectionOf(this.context, kind).get(namespace ?? "", name)?.object;
+    return this.#objectsOf(kind).get(namespace ?? "", name)?.object;
   }
 
   list(kind: Kind, namespace?: string): Readonly<ApiObject>[] {
-    return collectionOf(this.context, kind)
+    return this.#objectsOf(kind)
       .list(namespace)
       .map(({ object }) => object);
   }
@@ -70,7 +70,7 @@ export class Registry implements Cluster {
   }
 
   *values(kind: Kind, namespace?: string): Generator<Readonly<ApiObject>, void> {
-    for (const { object } of collectionOf(this.context, kind).values(namespace)) yield object;
+    for (const { object } of this.#objectsOf(kind).values(namespace)) yield object;
   }
 
   create(kind: Kind, object: unknown): Readonly<ApiObject> {
@@ -112,7 +112,12 @@ export class Registry implements Cluster {
   }
 
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {
-    return collectionOf(this.context, kind).subscribe(({ type, current }) => listener({ type, object: current.object }));
+    return this.#objectsOf(kind).subscribe(({ type, current }) => listener({ type, object: current.object }));
+  }
+
+  /** Controllers cannot wait for a webhook, and need only the metadata of the objects that one converts. */
+  #objectsOf(kind: Kind): ObjectCollection {
+    return kind.webhookConversion === undefined ? collectionOf(this.context, kind) : this.context.storage.collection(kind);
   }
 }
 

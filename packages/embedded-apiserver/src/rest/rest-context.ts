@@ -5,6 +5,7 @@ import type { Cluster } from "./cluster.ts";
 import { isStorageKind, type Kind } from "../kinds/kind.ts";
 import type { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
+import { viewByWebhook } from "../storage/webhook-view.ts";
 import { viewInVersion } from "../storage/version-view.ts";
 import type { ObjectCollection, Storage } from "../storage/storage.ts";
 
@@ -66,6 +67,7 @@ export interface ObjectAddress {
 /** Stored objects of the kind. */
 export function collectionOf(context: RestContext, kind: Kind): ObjectCollection {
   const collection = context.storage.collection(kind);
+  if (kind.webhookConversion !== undefined) return viewByWebhook(collection, kind, kind.webhookConversion);
   return kind.storageVersion === undefined && isStorageKind(kind) ? collection : viewInVersion(collection, kind);
 }
 

@@ -2,6 +2,7 @@ import { admitThrough, type AdmissionPlugin } from "../admission/admission-plugi
 import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
+import { prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { trackFields } from "./field-tracking.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
@@ -50,6 +51,8 @@ export function* updateObject(
     const object = change(stored.object);
     const isConditional = isVersion(object.metadata.resourceVersion);
     yield* admitUpdate(context, { address, object, stored, plugins, options });
+    const converting = options.dryRun === true ? undefined : prepareWrite(address.kind, object);
+    if (converting !== undefined) yield converting;
     if (collectionOf(context, address.kind).get(address.namespace, address.name) === stored)
       return store(context, address, { object, stored, options });
     if (isConditional) throw modifiedConflict(address.kind, address.name);

@@ -41,7 +41,7 @@ export function viewInVersion(collection: ObjectCollection, kind: Kind): ObjectC
  *
  * @param object - in the version of `kind`, with the resourceVersion of `stored`
  */
-function rememberConverted(stored: StoredObject, kind: Kind, object: ApiObject): StoredObject {
+export function rememberConverted(stored: StoredObject, kind: Kind, object: ApiObject): StoredObject {
   const made = new StoredObject(object, stored.resourceVersion);
   const kinds = converted.get(stored) ?? new WeakMap<Kind, StoredObject>();
   converted.set(stored, kinds.set(kind, made));
@@ -49,7 +49,7 @@ function rememberConverted(stored: StoredObject, kind: Kind, object: ApiObject):
 }
 
 /** Form of a stored object in a kind's version that is already known; `undefined` before its first conversion. */
-function knownConversion(stored: StoredObject, kind: Kind): StoredObject | undefined {
+export function knownConversion(stored: StoredObject, kind: Kind): StoredObject | undefined {
   return stored.object.apiVersion === apiVersionText(kind) ? stored : converted.get(stored)?.get(kind);
 }
 
@@ -83,7 +83,8 @@ function originalOf(collection: ObjectCollection, viewed: StoredObject, kind: Ki
   return new StoredObject(toStorage({ ...viewed.object, metadata: { ...viewed.object.metadata } }, kind), viewed.resourceVersion);
 }
 
-function apiVersionText({ group, version }: Pick<Kind, "group" | "version">): string {
+/** Such as `v1` or `apps/v1`. */
+export function apiVersionText({ group, version }: Pick<Kind, "group" | "version">): string {
   return group === "" ? version : `${group}/${version}`;
 }
 

@@ -2,22 +2,19 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { forbidden, internalError } from "../../errors/api-status-error.ts";
 import { equalJson, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
-import { convertObject } from "../../storage/version-view.ts";
+import { apiVersionText, convertObject } from "../../storage/version-view.ts";
 import type { AdmissionContext } from "../admission-context.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject, MutatingRun } from "../admission-plugin.ts";
-import { reviewFacts, type ReviewAnswer } from "./admission-review.ts";
+import type { ReviewAnswer } from "./admission-review.ts";
 import { applyWebhookPatch } from "./apply-webhook-patch.ts";
 import { callWebhook, failureOf, WebhookCallError, type WebhookCaller } from "./call-webhook.ts";
 import { decodeAdmitted } from "./decode-admitted.ts";
-import { unevaluatedConditions, type MatchConditions } from "./match-conditions.ts";
+import { matchConditions } from "./match-conditions.ts";
 import { admissionNamespace, equivalentsOf, isExempt, matchesNamespace, matchesObject, matchRules } from "./match-webhook.ts";
 import { webhooksOf, type ConfiguredWebhook } from "./webhook.ts";
 
 /** Options of {@link mutatingWebhooks} and {@link validatingWebhooks}. */
-export interface WebhookPluginOptions extends Pick<AdmissionContext, "cluster" | "resources">, WebhookCaller {
-  /** Default: a webhook with conditions is not called, and its failure policy decides. */
-  readonly conditions?: MatchConditions;
-}
+export interface WebhookPluginOptions extends Pick<AdmissionContext, "cluster" | "resources" | "authorizer">, WebhookCaller {}
 
 /** A webhook to call, and the kind in whose version it is called. */
 interface Invocation {
@@ -225,7 +222,9 @@ async function inVersion(request: AdmissionRequest, kind: Kind): Promise<Version
 
 /** The bodies of subresources have their own version. */
 async function converted(object: Readonly<ApiObject> | undefined, from: Kind, to: Kind): Promise<Readonly<ApiObject> | undefined> {
-  return object === undefined || object.kind !== from.kind ? object : convertObject(object, from, to);
+  if (object === undefined || object.kind !== from.kind) return object;
+  if (to.webhookConversion === undefined) return convertObject(object, from, to);
+  return (await to.webhookConversion([object], apiVersionText(to)))[0];
 }
 
 /** Replaces the content of the request's object. */
@@ -237,13 +236,12 @@ async function replaceObject({ object, kind }: AdmissionRequest, from: Kind, wan
 }
 
 function matchesConditions(
-  { conditions = unevaluatedConditions }: WebhookPluginOptions,
+  { authorizer }: WebhookPluginOptions,
   hook: ConfiguredWebhook,
   request: AdmissionRequest,
   objects: VersionedObjects,
 ): boolean {
-  if ((hook.webhook.matchConditions ?? []).length === 0) return true;
-  const { matches, error } = conditions(hook, request, { ...objects, facts: reviewFacts(request, objects) });
+  const { matches, error } = matchConditions(authorizer, hook, request, objects);
   if (error !== undefined) throw forbidden(request.kind, request.name, error);
   return matches;
 }

@@ -1,6 +1,6 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../../kinds/kind.ts";
-import type { WebhookClientConfig } from "../../outbound/webhook-client.ts";
+import type { WebhookClientConfig } from "../../outbound/webhook-client-config.ts";
 
 /** A rule of a webhook: operations on resources. */
 export interface WebhookRule {

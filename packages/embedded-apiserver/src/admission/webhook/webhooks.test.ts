@@ -264,3 +264,17 @@ test("a service with an external name is called there, and its certificate must 
   await configure(server, "mutating", "b", { clientConfig: { service: { ...service, port: hooks.port }, caBundle: hooks.caBundle } });
   expect((await createMap(server, "b")).body.data).toEqual({ by: "service" });
 });
+
+test("a webhook is called only if its match conditions are true, which may read the objects and the request", async () => {
+  await using hooks = await startWebhookServer({ "/": deny() });
+  await using server = await startTestServer();
+  const conditions = ['object.data.color == "red"', 'request.userInfo.username == "kubernetes-admin"', "!has(object.metadata.labels)"];
+  await configure(server, "validating", "a", {
+    clientConfig: hooks.clientConfig(""),
+    matchConditions: conditions.map((expression, index) => ({ name: `c${index}`, expression })),
+  });
+  expect((await createMap(server, "blue", { data: { color: "blue" } })).status).toBe(201);
+  expect((await createMap(server, "red", { data: { color: "red" } })).status).toBe(400);
+  const failed = await createMap(server, "none");
+  expect([failed.status, failed.body.message]).toEqual([403, expect.stringContaining('configmaps "none" is forbidden: ')]);
+});

@@ -77,7 +77,7 @@ function webhookErrors(webhook: Webhook, field: string, allowedEffects: readonly
     ...labelSelectorErrors(webhook.namespaceSelector, `${field}.namespaceSelector`),
     ...labelSelectorErrors(webhook.objectSelector, `${field}.objectSelector`),
     ...oneOf(reinvocationPolicy, `${field}.reinvocationPolicy`, ["IfNeeded", "Never"]),
-    ...clientErrors(webhook.clientConfig, `${field}.clientConfig`),
+    ...clientConfigErrors(webhook.clientConfig, `${field}.clientConfig`),
   ];
 }
 
@@ -86,7 +86,8 @@ export function oneOf(value: string | undefined, field: string, supported: reado
   return value === undefined || supported.includes(value) ? [] : [notSupported(field, value, supported)];
 }
 
-function clientErrors({ url, service }: Webhook["clientConfig"], field: string): FieldError[] {
+/** Errors of `clientConfig`: one of `url` and `service`. */
+export function clientConfigErrors({ url, service }: Webhook["clientConfig"], field: string): FieldError[] {
   if ((url === undefined) === (service === undefined)) return [required(field, "exactly one of url or service is required")];
   return url === undefined ? webhookServiceErrors(service ?? {}, `${field}.service`) : webhookUrlErrors(url, `${field}.url`);
 }

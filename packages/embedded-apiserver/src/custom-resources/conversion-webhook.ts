@@ -1,0 +1,124 @@
+import type { Random } from "@virtual-kubelet/clock";
+import { ApiStatusError } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject, WebhookConversion } from "../kinds/kind.ts";
+import { labelsErrors } from "../kinds/validation/labels.ts";
+import { GoError } from "../outbound/go-error.ts";
+import type { WebhookClient } from "../outbound/webhook-client.ts";
+import type { CrdConversion } from "./crd-fields.ts";
+
+/** Source of this file: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/conversion/webhook_converter.go. */
+
+/** Timeout of a call; source: k8s.io/apiserver v0.36.3 pkg/util/webhook/authentication.go. */
+const timeoutSeconds = 30;
+
+/** Dependencies of {@link conversionByWebhook}. */
+export interface ConversionCaller {
+  readonly client: Pick<WebhookClient, "post">;
+  readonly random: Pick<Random, "uuid">;
+}
+
+/** Conversion of a definition's objects by its webhook; `undefined` if their versions differ only in `apiVersion`. */
+export function conversionByWebhook(
+  { client, random }: ConversionCaller,
+  conversion: CrdConversion | undefined,
+): WebhookConversion | undefined {
+  const { strategy, webhook } = conversion ?? {};
+  if (strategy !== "Webhook" || webhook?.clientConfig === undefined) return undefined;
+  const { clientConfig, conversionReviewVersions = [] } = webhook;
+  return async (objects, apiVersion) => {
+    const wanted = objects.filter((object) => object.apiVersion !== apiVersion);
+    const [first] = wanted;
+    if (first === undefined) return [...objects];
+    const version = conversionReviewVersions.find((each) => each === "v1" || each === "v1beta1");
+    if (version === undefined) throw failure("no supported conversion review versions");
+    const type = `${first.apiVersion}, Kind=${first.kind}`;
+    const uid = random.uuid();
+    const review: JsonObject = {
+      kind: "ConversionReview",
+      apiVersion: `apiextensions.k8s.io/${version}`,
+      request: { uid, desiredAPIVersion: apiVersion, objects: wanted as readonly JsonObject[] as JsonValue[] },
+      response: { uid: "", convertedObjects: null, result: { metadata: {} } },
+    };
+    const converted = await client
+      .post(clientConfig, review, timeoutSeconds)
+      .then(
+        (answer) => convertedObjects(answer, uid, version),
+        (error: unknown) => error,
+      )
+      .catch((error: unknown) => error);
+    if (!Array.isArray(converted)) throw failure(`conversion webhook for ${type} failed: ${textOf(converted)}`);
+    if (converted.length !== wanted.length)
+      throw failure(`conversion webhook for ${type} returned ${converted.length} objects, expected ${wanted.length}`);
+    const rest = (converted as readonly JsonValue[]).values();
+    return objects.map((object) => (object.apiVersion === apiVersion ? object : checked(object, rest.next().value, apiVersion)));
+  };
+}
+
+/** The real server answers without a reason. */
+function failure(message: string): ApiStatusError {
+  return new ApiStatusError({ code: 500, message });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function convertedObjects(review: JsonObject, uid: string, version: string): readonly JsonValue[] {
+  const { response } = review;
+  const type = `${String(review["apiVersion"] ?? "")}, Kind=${String(review["kind"] ?? "")}`;
+  const wanted = `apiextensions.k8s.io/${version}, Kind=ConversionReview`;
+  if (version === "v1" && type !== wanted) throw new GoError(`expected webhook response of ${wanted}, got ${type}`);
+  if (!isJsonObject(response)) throw new GoError("no response provided");
+  const given = typeof response["uid"] === "string" ? response["uid"] : "";
+  if (version === "v1" && given !== uid) throw new GoError(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`);
+  const { status = "", message = "" } = isJsonObject(response["result"]) ? response["result"] : {};
+  if (status !== "Success")
+    throw new GoError(message === "" ? `response.result.status was '${String(status)}', not 'Success'` : String(message));
+  return Array.isArray(response["convertedObjects"]) ? response["convertedObjects"] : [];
+}
+
+/** Checks a converted object, and restores its metadata except labels and annotations. */
+function checked(original: Readonly<ApiObject>, converted: JsonValue | undefined, apiVersion: string): ApiObject {
+  const subject = `conversion webhook for ${original.apiVersion}, Kind=${original.kind} returned invalid`;
+  if (!isJsonObject(converted)) throw failure(`${subject} object: unexpected end of JSON input`);
+  const { kind, apiVersion: given, metadata } = converted;
+  if (given !== apiVersion)
+    throw failure(`${subject} object at index 0: invalid groupVersion (expected ${apiVersion}, received ${String(given)})`);
+  if (kind !== original.kind)
+    throw failure(`${subject} object at index 0: invalid kind (expected ${original.kind}, received ${String(kind)})`);
+  const problem = identityProblem(original, isJsonObject(metadata) ? metadata : {});
+  if (problem !== undefined) throw failure(`${subject} object: ${problem}`);
+  if (!isJsonObject(metadata)) throw failure(`${subject} metadata: missing metadata in converted object`);
+  return { ...converted, metadata: restored(original, metadata, subject) } as unknown as ApiObject;
+}
+
+function identityProblem({ metadata }: Readonly<ApiObject>, given: JsonObject): string | undefined {
+  for (const [field, text] of [
+    ["name", "name"],
+    ["namespace", "namespace"],
+    ["uid", "UID"],
+  ] as const) {
+    const before = metadata[field] ?? "";
+    const after = given[field] ?? "";
+    if (before !== after) return `must have the same ${text}: ${before} != ${String(after)}`;
+  }
+  return undefined;
+}
+
+function restored({ metadata }: Readonly<ApiObject>, given: JsonObject, subject: string): ApiObject["metadata"] {
+  const { labels: _labels, annotations: _annotations, ...kept } = metadata;
+  const result: ApiObject["metadata"] = { ...kept };
+  for (const field of ["labels", "annotations"] as const) {
+    const values = given[field];
+    if (values === undefined || values === null) continue;
+    if (!isJsonObject(values)) throw failure(`${subject} metadata: invalid metadata.${field} of type ${typeof values} in converted object`);
+    for (const [key, value] of Object.entries(values))
+      if (typeof value !== "string")
+        throw failure(`${subject} metadata: metadata.${field}[${key}] must be a string, but is ${typeof value} in converted object`);
+    result[field] = values as Record<string, string>;
+  }
+  const errors = labelsErrors(result.labels, "metadata.labels");
+  if (errors.length > 0) throw failure(`${subject} metadata: ${errors.map((error) => `${error.field}: ${error.message}`).join(", ")}`);
+  return result;
+}
