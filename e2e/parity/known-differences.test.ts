@@ -1,18 +1,73 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import { configMapNamed, podNamed } from "./support/objects.ts";
+import { difference, listedDifferences, testedDifferences } from "./support/known-difference.ts";
 import { perServer, test } from "./support/parity-test.ts";
 
-// One test for each row of "Known differences" in packages/embedded-apiserver/README.md.
+test("each known difference of the README has a test of its name, and the other way round", () => {
+  expect(testedDifferences().toSorted()).toEqual(listedDifferences().toSorted());
+});
 
-test("services and the network of pods are not proxied", async ({ api, core }) => {
+difference("YAML parser's message in a 400", async ({ api, core }) => {
+  const { status, body } = await api.request("POST", `${core}/configmaps`, {
+    body: "a: [",
+    headers: { "content-type": "application/yaml" },
+  });
+
+  expect(status).toBe(400);
+  expect(body.message).toMatch(perServer({ embedded: /Flow sequence/, "kube-apiserver": /did not find expected node content/ }));
+});
+
+difference("Duplicate fields of a patch without `fieldValidation`", async ({ api, core }) => {
+  await api.create(`${core}/configmaps`, configMapNamed("a"));
+  const patch = async (query: string) =>
+    await api.request("PATCH", `${core}/configmaps/a${query}`, {
+      body: '{"data":{"a":"1","a":"2"}}',
+      headers: { "content-type": "application/merge-patch+json" },
+    });
+
+  expect((await patch("?fieldValidation=Strict")).status).toBe(422);
+  expect((await patch("")).headers["warning"] === undefined).toBe(perServer({ embedded: true, "kube-apiserver": false }));
+});
+
+difference("Bookmarks of a watch of tables", async ({ api, core }) => {
+  const query = "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+  using watch = await api.watch(`${core}/pods?${query}`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
+  const bookmark = await watch.next();
+
+  expect(bookmark?.type).toBe("BOOKMARK");
+  expect(bookmark?.object.kind).toBe(perServer({ embedded: "Pod", "kube-apiserver": "Table" }));
+});
+
+difference("Style of long text in YAML responses", async ({ api, core }) => {
+  await api.create(`${core}/configmaps`, configMapNamed("a", { text: "a \n b " }));
+  const { body } = await api.get(`${core}/configmaps/a`, { accept: "application/yaml" });
+
+  expect(body).toContain(perServer({ embedded: "text: |-\n", "kube-apiserver": String.raw`text: "a \n b "` }));
+});
+
+difference("`componentstatuses`, `autoscaling/v1`, the group `events.k8s.io` (use `v1` events and `autoscaling/v2`)", async ({ api }) => {
+  for (const path of ["/api/v1/componentstatuses", "/apis/autoscaling/v1", "/apis/events.k8s.io/v1"])
+    expect((await api.get(path)).status, path).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
+});
+
+difference("OpenID discovery: `/.well-known/openid-configuration`, `/openid/v1/jwks`", async ({ api }) => {
+  for (const path of ["/.well-known/openid-configuration", "/openid/v1/jwks"])
+    expect((await api.get(path)).status, path).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
+});
+
+difference("`serverAddressByClientCIDRs` of `/api`", async ({ api }) => {
+  expect((await api.get("/api")).body.serverAddressByClientCIDRs).toHaveLength(perServer({ embedded: 0, "kube-apiserver": 1 }));
+});
+
+difference("`pods/proxy`, `services/proxy`", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
 
   // The real server requires the pod's address, which the pod does not have.
   expect((await api.get(`${core}/pods/web/proxy`)).status).toBe(perServer({ embedded: 501, "kube-apiserver": 400 }));
 });
 
-test("nodes on this machine can be reached through the node proxy", async ({ api, namespace }) => {
+difference("`nodes/NAME/proxy` of a node at a loopback address", async ({ api, namespace }) => {
   const name = `${namespace}-local`;
   const status = { addresses: [{ type: "InternalIP", address: "127.0.0.1" }], daemonEndpoints: { kubeletEndpoint: { Port: 1 } } };
   await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name }, status });
@@ -74,7 +129,7 @@ test("every path that the real server lists is answered, except those of the lis
   expect([...new Set([...answered, ...absent])].filter((path) => !ofTheSuite(path)).toSorted()).toMatchSnapshot();
 });
 
-test("the list of paths has no single checks of health", async ({ api }) => {
+difference("The list of paths at `/`", async ({ api }) => {
   const { paths } = (await api.get("/")).body;
 
   expect(paths.includes("/readyz/ping")).toBe(perServer({ embedded: false, "kube-apiserver": true }));
@@ -103,7 +158,7 @@ const things = (group: string, spec: object, more: object = {}): object => ({
   },
 });
 
-test("rare syntax errors of CEL expressions are worded by another parser", async ({ api, namespace }) => {
+difference("Syntax errors of CEL expressions", async ({ api, namespace }) => {
   const spec = { type: "object", properties: { a: { type: "string" } }, "x-kubernetes-validations": [{ rule: "self.a == 'x" }] };
   const { status, body } = await api.post(`${crds}?dryRun=All`, things(`${namespace}.example.com`, spec));
 
@@ -112,7 +167,7 @@ test("rare syntax errors of CEL expressions are worded by another parser", async
   expect(body.message.includes("token recognition error")).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
-test("the API server has no Lease", async ({ api }) => {
+difference("The Lease of the API server in `kube-system`", async ({ api }) => {
   const { items } = (await api.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")).body;
 
   expect(items.some(({ metadata }: { metadata: { name: string } }) => metadata.name.startsWith("apiserver-"))).toBe(
@@ -120,13 +175,13 @@ test("the API server has no Lease", async ({ api }) => {
   );
 });
 
-test("controllers have no service accounts", async ({ api }) => {
+difference("Service accounts of the controllers in `kube-system`", async ({ api }) => {
   expect((await api.get("/api/v1/namespaces/kube-system/serviceaccounts/job-controller")).status).toBe(
     perServer({ embedded: 404, "kube-apiserver": 200 }),
   );
 });
 
-test("volume attributes classes are not protected from deletion", async ({ api, namespace }) => {
+difference("The finalizer of a VolumeAttributesClass", async ({ api, namespace }) => {
   const path = "/apis/storage.k8s.io/v1/volumeattributesclasses";
   const { metadata } = await api.create(path, { metadata: { name: namespace }, driverName: "d", parameters: { a: "b" } });
 
@@ -134,29 +189,30 @@ test("volume attributes classes are not protected from deletion", async ({ api, 
   await api.delete(`${path}/${namespace}`);
 });
 
-test("OpenAPI version 2 is empty", async ({ api }) => {
+difference("`/openapi/v2`", async ({ api }) => {
   const { status, body } = await api.get("/openapi/v2");
 
   expect(status).toBe(200);
   expect(Object.keys(body.definitions).length > 0).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
-test("there are no metrics", async ({ api }) => {
-  expect((await api.get("/metrics")).status).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
+difference("`/statusz`, `/flagz`, `/metrics`, `/metrics/slis`, `/debug/…`", async ({ api }) => {
+  for (const path of ["/statusz", "/flagz", "/metrics", "/metrics/slis", "/debug/pprof/"])
+    expect((await api.get(path)).status, path).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
 });
 
-test("a method that Node.js does not know is refused by the HTTP parser", async ({ api, core }) => {
+difference("HTTP methods Node.js does not know", async ({ api, core }) => {
   expect((await api.request("SPARKLE", `${core}/configmaps`)).status).toBe(perServer({ embedded: 400, "kube-apiserver": 405 }));
 });
 
-test("responses have no IDs for the audit log and flow control", async ({ api, core }) => {
+difference("Headers `audit-id` and `x-kubernetes-pf-*`", async ({ api, core }) => {
   const { headers } = await api.get(`${core}/configmaps`);
   const ours = Object.keys(headers).filter((name) => name === "audit-id" || name.startsWith("x-kubernetes-pf-"));
 
   expect(ours).toHaveLength(perServer({ embedded: 0, "kube-apiserver": 3 }));
 });
 
-test("a future version is refused without waiting", async ({ api, core }) => {
+difference("A `resourceVersion` in the future", async ({ api, core }) => {
   const tookMs: number[] = [];
   for (let attempt = 0; attempt < 3; attempt++) {
     const startedMs = Date.now();
@@ -169,7 +225,7 @@ test("a future version is refused without waiting", async ({ api, core }) => {
   expect(Math.min(...tookMs) > 2500).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
-test("JSON errors have the messages of Node.js", async ({ api, core }) => {
+difference("JSON parser's message in a 400", async ({ api, core }) => {
   const { body } = await api.post(`${core}/configmaps`, "");
 
   expect(body.message).toMatch(
@@ -177,7 +233,7 @@ test("JSON errors have the messages of Node.js", async ({ api, core }) => {
   );
 });
 
-test("the error for a refused strategic merge patch shows the resulting object", async ({ api, core }) => {
+difference("Type errors of a strategic merge patch (422)", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("a"));
   const { body } = await api.patch("strategic", `${core}/configmaps/a`, { data: "text" });
 
@@ -186,7 +242,7 @@ test("the error for a refused strategic merge patch shows the resulting object",
   );
 });
 
-test("the error for a refused change of a pod shows a difference of JSON", async ({ api, core }) => {
+difference("The diff in a 422 for an update of a pod, claim or volume", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
   const { body } = await api.put(`${core}/pods/web`, {
     ...pod,
@@ -196,13 +252,13 @@ test("the error for a refused change of a pod shows a difference of JSON", async
   expect(body.message).toMatch(perServer({ embedded: /\n\+ {3}"command": \[\n/, "kube-apiserver": /\n\+ {3}"Command": \[\n/ }));
 });
 
-test("descriptions of columns are shorter", async ({ api, core }) => {
+difference("Descriptions of table columns", async ({ api, core }) => {
   const { body } = await api.get(`${core}/configmaps`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
 
   expect(body.columnDefinitions[0].description.length < 60).toBe(perServer({ embedded: true, "kube-apiserver": false }));
 });
 
-test("the hash in the names of ReplicaSets differs", async ({ api, apps }) => {
+difference("`pod-template-hash`, and the hash of a DaemonSet's revision", async ({ api, apps }) => {
   await api.create(`${apps}/deployments`, {
     metadata: { name: "web" },
     spec: {
@@ -223,7 +279,7 @@ test("the hash in the names of ReplicaSets differs", async ({ api, apps }) => {
 /** Hash that kube-controller-manager v1.36.3 computes for the template above. */
 const hashOfRealServer = "7b8b74dc79";
 
-test("token reviews are not cached", async ({ api, core }) => {
+difference("A token whose pod is gone", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
   const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "web", uid: pod.metadata.uid };
   const { status } = await api.create(`${core}/serviceaccounts/default/token`, { spec: { boundObjectRef } });
