@@ -77,6 +77,28 @@ difference("`nodes/NAME/proxy` of a node at a loopback address", async ({ api, n
   await api.delete(`/api/v1/nodes/${name}`);
 });
 
+difference("Admission policies", async ({ api, namespace, core }) => {
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": namespace } };
+  const resourceRules = [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }];
+  const spec = { matchConstraints: { namespaceSelector, resourceRules }, validations: [{ expression: "false" }] };
+  await api.create(path, { metadata: { name: namespace }, spec });
+  await api.create(path.replace("policies", "policybindings"), {
+    metadata: { name: namespace },
+    spec: { policyName: namespace, validationActions: ["Deny"] },
+  });
+
+  await eventually(
+    async () => {
+      const { status } = await api.post(`${core}/configmaps`, { metadata: { generateName: "a-" } });
+      expect(status).toBe(perServer({ embedded: 201, "kube-apiserver": 422 }));
+    },
+    { timeoutMs: 30_000 },
+  );
+  await api.delete(`${path.replace("policies", "policybindings")}/${namespace}`);
+  await api.delete(`${path}/${namespace}`);
+});
+
 /** Resources of the real server that the embedded one does not have. */
 const absentResources: readonly string[] = ["v1 componentstatuses", "v1 pods/proxy", "v1 services/proxy"];
 

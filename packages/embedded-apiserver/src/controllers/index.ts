@@ -11,6 +11,7 @@ import { startDeploymentController } from "./deployment/deployment-controller.ts
 import { startDisruptionController } from "./disruption/disruption-controller.ts";
 import { startEndpointMirroring } from "./endpoints/endpoint-mirroring.ts";
 import { startEndpointsController } from "./endpoints/endpoints-controller.ts";
+import { startEphemeralVolumes } from "./ephemeral-volume/ephemeral-volume.ts";
 import { startEventExpiry } from "./event-expiry/event-expiry.ts";
 import { createEventRecorder } from "./shared/event-recorder.ts";
 import { startGarbageCollector } from "./garbage-collector/garbage-collector.ts";
@@ -18,6 +19,7 @@ import { startJobController } from "./job/job-controller.ts";
 import { startJobTtl } from "./job/job-ttl.ts";
 import { runNamespaceDeletion } from "./namespace/namespace-deletion.ts";
 import { startNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
+import { startNodeTtl } from "./node-ttl/node-ttl.ts";
 import { startPodGarbageCollector } from "./pod-garbage-collector/pod-garbage-collector.ts";
 import { startReplicaSetController, startReplicationController } from "./replica-set/replica-set-controller.ts";
 import { startResourceQuotaController } from "./resource-quota/resource-quota-controller.ts";
@@ -62,7 +64,9 @@ export function startControllers(rest: RestContext, { authorizer, signer, onErro
   resources.use(startEndpointMirroring(context));
   resources.use(startVolumeBinder(context));
   resources.use(startVolumeProtection(context));
+  resources.use(startEphemeralVolumes(context));
   resources.use(startNodeLifecycleController(context));
+  resources.use(startNodeTtl(context));
   resources.use(startTaintEviction(context));
   resources.use(startPodGarbageCollector(context));
   resources.use(startResourceQuotaController(context));

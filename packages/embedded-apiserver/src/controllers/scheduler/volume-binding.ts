@@ -5,6 +5,7 @@ import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
 import { storageClassKind } from "../../kinds/volume/storage-class.ts";
 import { claimClassOf, waitsForConsumer } from "../../kinds/volume/volume-class.ts";
 import type { ClaimSpec, ClaimStatus, StorageClassObject } from "../../kinds/volume/volume-fields.ts";
+import { ephemeralClaimName } from "../ephemeral-volume/ephemeral-volume.ts";
 import { parseKey } from "../shared/object-key.ts";
 import { bestVolume, reachesNode } from "../volume-binder/volume-match.ts";
 import { claimKeysOf } from "../volume-protection/volume-protection.ts";
@@ -29,7 +30,7 @@ export function podVolumeClaims(cluster: Cluster, pod: Readonly<ApiObject>): Pod
   for (const key of claimKeysOf(pod)) {
     const { namespace, name } = parseKey(key);
     const claim = cluster.get(persistentVolumeClaimKind, namespace, name);
-    if (claim === undefined) return `persistentvolumeclaim "${name}" not found`;
+    if (claim === undefined) return missingClaim(pod, name);
     const { volumeName }: ClaimSpec = claim["spec"];
     const { phase }: ClaimStatus = claim["status"];
     if (phase === "Lost") return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${volumeName ?? ""}"`;
@@ -41,6 +42,14 @@ export function podVolumeClaims(cluster: Cluster, pod: Readonly<ApiObject>): Pod
     else return "pod has unbound immediate PersistentVolumeClaims";
   }
   return { bound, delayed };
+}
+
+function missingClaim(pod: Readonly<ApiObject>, name: string): string {
+  const volumes: readonly { readonly name: string; readonly ephemeral?: object }[] = pod["spec"].volumes ?? [];
+  const isEphemeral = volumes.some((volume) => volume.ephemeral !== undefined && ephemeralClaimName(pod, volume.name) === name);
+  return isEphemeral
+    ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"`
+    : `persistentvolumeclaim "${name}" not found`;
 }
 
 /** Reason why the pod's claims exclude the node; `undefined` if they do not. Source: binder.go, FindPodVolumes. */

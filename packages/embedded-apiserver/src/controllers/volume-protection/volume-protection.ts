@@ -2,20 +2,23 @@ import type { Cluster } from "../../rest/cluster.ts";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import { claimProtection, persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind, volumeProtection } from "../../kinds/volume/persistent-volume.ts";
+import { ephemeralClaimName } from "../ephemeral-volume/ephemeral-volume.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
-/** Keys of the claims that a pod uses. */
-export function claimKeysOf({ metadata, spec }: Readonly<ApiObject>): string[] {
-  return ((spec as PodSpec).volumes ?? [])
-    .map(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName)
+/** Keys of the claims that a pod uses, including those of its ephemeral volumes. */
+export function claimKeysOf(pod: Readonly<ApiObject>): string[] {
+  const volumes: readonly { name: string; persistentVolumeClaim?: { claimName: string }; ephemeral?: object }[] = pod["spec"].volumes ?? [];
+  return volumes
+    .map(({ name, persistentVolumeClaim, ephemeral }) =>
+      ephemeral === undefined ? persistentVolumeClaim?.claimName : ephemeralClaimName(pod, name),
+    )
     .filter((name) => name !== undefined)
-    .map((name) => `${metadata.namespace ?? ""}/${name}`);
+    .map((name) => `${pod.metadata.namespace ?? ""}/${name}`);
 }
 
 /**
