@@ -36,7 +36,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
       },
       tools: {
         entry: [
-          "{conformance,declarative-rules,demo-picture,e2e-docker,image,kube-apiserver-flags,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
+          "{bootstrap-objects,conformance,declarative-rules,demo-picture,e2e-docker,image,kube-apiserver-flags,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
           "{bundle-dependency,bundle-package,pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test,write-object-types}.ts!",
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",

@@ -14,7 +14,7 @@ export interface EndpointPort {
   readonly appProtocol?: string;
 }
 
-export interface TargetReference {
+interface TargetReference {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;

@@ -3,7 +3,7 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import { contentOf, type AddressType, type EndpointPort, type SliceContent, type SliceEndpoint } from "./endpoint-fields.ts";
 
 /** Maximum number of endpoints in a slice. Source: kube-controller-manager's `--max-endpoints-per-slice`. */
-export const mostEndpoints = 100;
+const mostEndpoints = 100;
 
 /** Desired endpoints of a service that have the same ports. */
 export interface EndpointGroup {

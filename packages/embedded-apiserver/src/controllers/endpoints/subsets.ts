@@ -1,7 +1,7 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset } from "./endpoint-fields.ts";
 
 /** Maximum number of addresses in an Endpoints object. Source: Kubernetes v1.36.3 pkg/controller/endpoint, `maxCapacity`. */
-export const mostAddresses = 1000;
+const mostAddresses = 1000;
 
 /** An address with the ports at which it can be reached. */
 export interface ReachableAddress {
