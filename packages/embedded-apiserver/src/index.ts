@@ -17,4 +17,5 @@ export type { ClientUser } from "./clients/kubeconfig.ts";
 export { kinds, kindFor } from "./kinds/index.ts";
 export type { Decoded } from "./kinds/schema/decode.ts";
 export type { OpenApiSchema } from "./kinds/schema/schema.ts";
+export type { MetricsSource, ResourceUsage } from "./metrics/metrics-source.ts";
 export { startApiServer, type ApiServer, type ApiServerOptions } from "./start-api-server.ts";

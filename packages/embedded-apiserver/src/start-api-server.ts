@@ -14,6 +14,8 @@ import { FaultInjector } from "./faults/fault-injector.ts";
 import type { RequestHandler } from "./http/api-request.ts";
 import { handleRequest, type ApiHandlerContext } from "./http/api-handler.ts";
 import { authenticate } from "./authentication/authenticate.ts";
+import { metricsKinds, metricsResponse } from "./metrics/metrics-api.ts";
+import type { MetricsSource } from "./metrics/metrics-source.ts";
 import { openHttpServer, type HttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./clients/in-process-transport.ts";
 import { toKubeconfig, writePrivateFile, type ClientUser } from "./clients/kubeconfig.ts";
@@ -77,6 +79,8 @@ export interface ApiServerOptions {
    * that every cluster has.
    */
   readonly objects?: readonly object[];
+  /** Metrics for `kubectl top` and the autoscalers. Default: none; the metrics APIs can also be served by aggregated API servers. */
+  readonly metrics?: MetricsSource;
   /** Whether to listen on HTTPS. Without it, {@link ApiServer.transport} is the only access. Default: true. */
   readonly listen?: boolean;
   /** Maximum number of changes kept per kind, from which watches can resume; default: 4096. */
@@ -134,7 +138,7 @@ const gitVersion = "v1.36.3-embedded";
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = backgroundClock, random = systemRandom, host = "127.0.0.1", controllers = true, serviceAccounts = controllers } = options;
-  const { serviceClusterIpRange = defaultServiceRange } = options;
+  const { serviceClusterIpRange = defaultServiceRange, metrics = {} } = options;
   const credentials = createServerCredentials({
     // Clients verify certificates by the machine's time.
     clock: backgroundClock,
@@ -177,9 +181,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     watchBufferLimit: options.watchBuffer ?? bufferDefault,
     discovery: (path, query, accept) =>
       discoveryResponse(path, query, accept, {
-        kinds: kindTable.all,
+        kinds: path.startsWith("/apis") ? [...kindTable.all, ...metricsKinds(metrics)] : kindTable.all,
         serverAddress: server === undefined ? "" : `${host.includes(":") ? `[${host}]` : host}:${String(server.port)}`,
       }),
+    metrics: (path, query) => metricsResponse({ cluster: registry, clock, source: metrics }, path, query),
     version: versionInfo,
   };
   const faults = answering.use(
@@ -201,7 +206,9 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   following.use(serveCustomResources({ cluster: registry, clock, random, kinds: kindTable, onError }));
   if (controllers) {
     const signer = { authority: credentials.authority, clock: backgroundClock };
-    following.use(startControllers(registry.context, { authorizer, signer, onError }));
+    const request = (path: string) =>
+      handleRequest(context, { method: "GET", url: path, headers: { authorization: `Bearer ${token}` }, body: new Uint8Array(0) });
+    following.use(startControllers(registry.context, { authorizer, signer, request, onError }));
   }
   await loadExpressionsOf(options.objects);
   seedObjects(registry.context, options.objects ?? []);

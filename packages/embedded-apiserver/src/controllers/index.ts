@@ -15,6 +15,8 @@ import { startEphemeralVolumes } from "./ephemeral-volume/ephemeral-volume.ts";
 import { startEventExpiry } from "./event-expiry/event-expiry.ts";
 import { createEventRecorder } from "./shared/event-recorder.ts";
 import { startGarbageCollector } from "./garbage-collector/garbage-collector.ts";
+import { startHorizontalPodAutoscaler } from "./horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts";
+import type { MetricsRequest } from "./horizontal-pod-autoscaler/metrics-client.ts";
 import { startJobController } from "./job/job-controller.ts";
 import { startJobTtl } from "./job/job-ttl.ts";
 import { runNamespaceDeletion } from "./namespace/namespace-deletion.ts";
@@ -34,6 +36,8 @@ export interface ControllersOptions {
   /** Decides whether a node may have the certificate it requests. */
   readonly authorizer: Authorizer;
   readonly signer: Signer;
+  /** GET request of the server itself, for the metrics APIs. */
+  readonly request: MetricsRequest;
   /** Called with errors of controllers; the failed work is retried. Default: errors are ignored. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -45,7 +49,10 @@ export interface ControllersOptions {
  *
  * @returns a handle that stops the controllers
  */
-export function startControllers(rest: RestContext, { authorizer, signer, onError = () => undefined }: ControllersOptions): Disposable {
+export function startControllers(
+  rest: RestContext,
+  { authorizer, signer, request, onError = () => undefined }: ControllersOptions,
+): Disposable {
   const { cluster, clock, random } = rest;
   const context: ControllerContext = { cluster, clock, random, onError, events: createEventRecorder({ cluster, clock }) };
   const resources = new Disposables();
@@ -62,6 +69,7 @@ export function startControllers(rest: RestContext, { authorizer, signer, onErro
   resources.use(startDisruptionController(context));
   resources.use(startEndpointsController(context));
   resources.use(startEndpointMirroring(context));
+  resources.use(startHorizontalPodAutoscaler(context, request));
   resources.use(startVolumeBinder(context));
   resources.use(startVolumeProtection(context));
   resources.use(startEphemeralVolumes(context));

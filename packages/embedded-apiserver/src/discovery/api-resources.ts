@@ -123,7 +123,8 @@ function versionRank(version: string): { readonly stage: number; readonly major:
   return { stage: stage === undefined ? 2 : stage === "beta" ? 1 : 0, major: Number(major), minor: Number(minor) };
 }
 
-function verbsOf({ custom, group, plural }: Kind): readonly string[] {
+function verbsOf({ custom, group, plural, verbs }: Kind): readonly string[] {
+  if (verbs !== undefined) return verbs;
   if (custom !== undefined) return customVerbs;
   return group === "" && plural === "namespaces" ? namespaceVerbs : allVerbs;
 }

@@ -18,6 +18,8 @@ import { handleReview, isReview, reviewGroups } from "./reviews.ts";
 export interface ApiHandlerContext extends ResourceContext, AuthenticationContext {
   /** Serves `/api`, `/apis` and `/openapi`; `undefined` for paths that are none of its documents. */
   readonly discovery: (path: string, query: URLSearchParams, accept: string | undefined) => DiscoveryResponse | undefined;
+  /** Serves the metrics APIs; `undefined` for other paths. */
+  readonly metrics?: (path: string, query: URLSearchParams) => ApiResponse | undefined;
   /** Body of `/version`. */
   readonly version: Readonly<Record<string, string>>;
 }
@@ -81,6 +83,8 @@ function privateResponse(
     if (path === "/") return json(200, { paths: rootPaths(context) });
     const document = context.discovery(path, query, request.headers["accept"]);
     if (document !== undefined) return discoveryAnswer(request, document);
+    const metrics = context.metrics?.(path, query);
+    if (metrics !== undefined) return metrics;
   }
   const target = parseResourcePath(path);
   const response =

@@ -130,6 +130,8 @@ export interface Kind {
   readonly columns?: readonly Column[];
   /** Present for custom resources, which have no definition in the OpenAPI document. */
   readonly custom?: CustomKind;
+  /** Verbs of a kind that is computed instead of stored. */
+  readonly verbs?: readonly string[];
   /** Version in which objects are stored, if they have several. */
   readonly storageVersion?: string;
   /** Group in which objects are stored, if it is another one. */

@@ -6,6 +6,7 @@ import { eventKind } from "../kinds/event/event.ts";
 import { leaseKind } from "../kinds/lease.ts";
 import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";
+import type { ApiServerOptions } from "../start-api-server.ts";
 import { startTestServer } from "./test-server.ts";
 
 /** A cluster with controllers, a manual clock, and a kubelet that the test controls. */
@@ -36,8 +37,8 @@ export interface World extends AsyncDisposable {
 }
 
 /** Starts a cluster without nodes. */
-export async function startWorld(): Promise<World> {
-  const { server, clock, [Symbol.asyncDispose]: dispose } = await startTestServer({ controllers: true });
+export async function startWorld(options: ApiServerOptions = {}): Promise<World> {
+  const { server, clock, [Symbol.asyncDispose]: dispose } = await startTestServer({ controllers: true, ...options });
   const { cluster } = server;
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
