@@ -8,6 +8,7 @@ import { resolveService } from "../outbound/service-resolver.ts";
 import { WebhookClient } from "../outbound/webhook-client.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhook/webhook-plugins.ts";
 import { certificateRequests, nodeRestriction, priority, roleEscalation } from "./builtin/builtin-plugins.ts";
+import { createPodSecurity } from "./pod-security/pod-security.ts";
 
 /** The plugins of a server, in the order of the real one; source: Kubernetes v1.36.3 pkg/kubeapiserver/options/plugins.go, `AllOrderedPlugins`. */
 export function createAdmissionPlugins(context: AdmissionContext): readonly AdmissionPlugin[] {
@@ -18,6 +19,7 @@ export function createAdmissionPlugins(context: AdmissionContext): readonly Admi
     createExpressionLoader(),
     nodeRestriction(context),
     createLimitRanger(context),
+    createPodSecurity(context),
     priority(),
     mutatingWebhooks(webhooks),
     createValidatingPolicies(context),

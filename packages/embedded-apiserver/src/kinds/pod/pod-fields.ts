@@ -65,6 +65,9 @@ interface PodSecurityContext {
   fsGroupChangePolicy?: string;
   sysctls?: { name: string; value: string }[];
   seccompProfile?: { type: string; localhostProfile?: string };
+  appArmorProfile?: { type: string; localhostProfile?: string };
+  seLinuxOptions?: { type?: string; user?: string; role?: string; level?: string };
+  windowsOptions?: { hostProcess?: boolean };
 }
 
 /** A regular, init or ephemeral container. */
@@ -106,6 +109,9 @@ export interface SecurityContext {
   procMount?: string;
   capabilities?: { add?: string[]; drop?: string[] };
   seccompProfile?: { type: string; localhostProfile?: string };
+  appArmorProfile?: { type: string; localhostProfile?: string };
+  seLinuxOptions?: { type?: string; user?: string; role?: string; level?: string };
+  windowsOptions?: { hostProcess?: boolean };
 }
 
 export interface ContainerPort {
