@@ -203,14 +203,6 @@ difference("Service accounts of the controllers in `kube-system`", async ({ api 
   );
 });
 
-difference("The finalizer of a VolumeAttributesClass", async ({ api, namespace }) => {
-  const path = "/apis/storage.k8s.io/v1/volumeattributesclasses";
-  const { metadata } = await api.create(path, { metadata: { name: namespace }, driverName: "d", parameters: { a: "b" } });
-
-  expect(metadata.finalizers).toEqual(perServer({ embedded: undefined, "kube-apiserver": ["kubernetes.io/vac-protection"] }));
-  await api.delete(`${path}/${namespace}`);
-});
-
 difference("`/openapi/v2`", async ({ api }) => {
   const { status, body } = await api.get("/openapi/v2");
 

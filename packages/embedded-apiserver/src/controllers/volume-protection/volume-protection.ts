@@ -1,6 +1,7 @@
 import type { Cluster } from "../../rest/cluster.ts";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import { attributesClassProtection, volumeAttributesClassKind } from "../../kinds/plain/storage-drivers.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { claimProtection, persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind, volumeProtection } from "../../kinds/volume/persistent-volume.ts";
@@ -22,8 +23,10 @@ export function claimKeysOf(pod: Readonly<ApiObject>): string[] {
 }
 
 /**
- * Delays the deletion of claims that are used by pods on nodes, and of volumes that are bound to claims.
- * Source: Kubernetes v1.36.3 pkg/controller/volume/{pvcprotection,pvprotection}.
+ * Delays the deletion of claims that are used by pods on nodes, of volumes that are bound to claims, and of attributes classes that either
+ * names.
+ *
+ * Source: Kubernetes v1.36.3 pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}.
  */
 export function startVolumeProtection(context: ControllerContext): Disposable {
   const { cluster } = context;
@@ -31,6 +34,7 @@ export function startVolumeProtection(context: ControllerContext): Disposable {
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : claimKeysOf(pod))));
   const claims = resources.use(createWorkQueue({ ...context, process: syncClaim }));
   const volumes = resources.use(createWorkQueue({ ...context, process: syncVolume }));
+  const attributes = resources.use(createWorkQueue({ ...context, process: syncAttributes }));
   resources.use(
     cluster.watch(persistentVolumeClaimKind, ({ type, object }) => type !== "DELETED" && isDeleting(object) && claims.add(keyOf(object))),
   );
@@ -38,6 +42,15 @@ export function startVolumeProtection(context: ControllerContext): Disposable {
     cluster.watch(persistentVolumeKind, ({ type, object }) => type !== "DELETED" && isDeleting(object) && volumes.add(keyOf(object))),
   );
   resources.use(cluster.watch(podKind, ({ type, object }) => type === "DELETED" && claimKeysOf(object).forEach((key) => claims.add(key))));
+  resources.use(
+    cluster.watch(
+      volumeAttributesClassKind,
+      ({ type, object }) => type !== "DELETED" && isDeleting(object) && attributes.add(keyOf(object)),
+    ),
+  );
+  for (const kind of [persistentVolumeClaimKind, persistentVolumeKind])
+    resources.use(cluster.watch(kind, ({ type }) => type !== "ADDED" && recheckAttributes()));
+  recheckAttributes();
   for (const claim of cluster.list(persistentVolumeClaimKind)) if (isDeleting(claim)) claims.add(keyOf(claim));
   for (const volume of cluster.list(persistentVolumeKind)) if (isDeleting(volume)) volumes.add(keyOf(volume));
   return resources;
@@ -49,11 +62,35 @@ export function startVolumeProtection(context: ControllerContext): Disposable {
       letGo(cluster, persistentVolumeClaimKind, claim, claimProtection);
   }
 
+  function recheckAttributes(): void {
+    for (const one of cluster.list(volumeAttributesClassKind)) if (isDeleting(one)) attributes.add(keyOf(one));
+  }
+
+  function syncAttributes(key: string): void {
+    const { name } = parseKey(key);
+    const one = cluster.get(volumeAttributesClassKind, undefined, name);
+    if (one === undefined || !isDeleting(one)) return;
+    const isUsed = [...cluster.list(persistentVolumeKind), ...cluster.list(persistentVolumeClaimKind)].some((object) =>
+      attributesClassesOf(object).includes(name),
+    );
+    if (!isUsed) letGo(cluster, volumeAttributesClassKind, one, attributesClassProtection);
+  }
+
   function syncVolume(key: string): void {
     const volume = cluster.get(persistentVolumeKind, undefined, parseKey(key).name);
     if (volume !== undefined && isDeleting(volume) && volume["status"].phase !== "Bound")
       letGo(cluster, persistentVolumeKind, volume, volumeProtection);
   }
+}
+
+/** Attributes classes that a volume or a claim names. */
+function attributesClassesOf({ spec, status }: Readonly<ApiObject>): readonly string[] {
+  const names: readonly (string | undefined)[] = [
+    spec.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ];
+  return names.filter((name) => name !== undefined);
 }
 
 function isDeleting({ metadata }: Readonly<ApiObject>): boolean {

@@ -1,4 +1,4 @@
-import type { ApiObject, Kind } from "../kind.ts";
+import type { ApiObject, Kind, WriteContext } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { formatLabelSelector } from "../../selectors/label-selector-text.ts";
 import { canonicalIpProblems } from "../validation/ip-addresses.ts";
@@ -12,6 +12,27 @@ import { networkPolicyErrors } from "./validate-network-policy.ts";
 const group = "networking.k8s.io";
 const defaultClassAnnotation = "ingressclass.kubernetes.io/is-default-class";
 
+const ingressClassKind: Kind = plainKind({
+  group,
+  kind: "IngressClass",
+  plural: "ingressclasses",
+  namespaced: false,
+  counted: ["spec"],
+  applyDefaults({ spec }) {
+    if (spec.parameters !== undefined) spec.parameters.scope ??= "Cluster";
+  },
+  validate: ingressClassErrors,
+  columns: [
+    {
+      ...nameColumn,
+      cell: ({ metadata }) => `${metadata.name}${metadata.annotations?.[defaultClassAnnotation] === "true" ? " (default)" : ""}`,
+    },
+    textColumn("Controller", "Controller that is responsible for handling this class", ({ spec }) => spec.controller),
+    textColumn("Parameters", "A reference to a resource with additional parameters", ({ spec }) => parametersOf(spec.parameters)),
+    ageColumn,
+  ],
+});
+
 /** Ingresses, network policies and address ranges. They are stored, but have no effect. */
 export const networkingKinds: readonly Kind[] = [
   plainKind({
@@ -22,6 +43,7 @@ export const networkingKinds: readonly Kind[] = [
     namespaced: true,
     hasStatus: true,
     counted: ["spec"],
+    prepareForCreate: setDefaultClass,
     validate: ingressErrors,
     columns: [
       nameColumn,
@@ -40,26 +62,7 @@ export const networkingKinds: readonly Kind[] = [
       ageColumn,
     ],
   }),
-  plainKind({
-    group,
-    kind: "IngressClass",
-    plural: "ingressclasses",
-    namespaced: false,
-    counted: ["spec"],
-    applyDefaults({ spec }) {
-      if (spec.parameters !== undefined) spec.parameters.scope ??= "Cluster";
-    },
-    validate: ingressClassErrors,
-    columns: [
-      {
-        ...nameColumn,
-        cell: ({ metadata }) => `${metadata.name}${metadata.annotations?.[defaultClassAnnotation] === "true" ? " (default)" : ""}`,
-      },
-      textColumn("Controller", "Controller that is responsible for handling this class", ({ spec }) => spec.controller),
-      textColumn("Parameters", "A reference to a resource with additional parameters", ({ spec }) => parametersOf(spec.parameters)),
-      ageColumn,
-    ],
-  }),
+  ingressClassKind,
   plainKind({
     group,
     kind: "NetworkPolicy",
@@ -116,6 +119,16 @@ export const networkingKinds: readonly Kind[] = [
     ],
   }),
 ];
+
+/** Sets the newest default class. Source: Kubernetes v1.36.3 plugin/pkg/admission/network/defaultingressclass. */
+function setDefaultClass({ metadata, spec }: ApiObject, { cluster }: WriteContext): void {
+  if (spec.ingressClassName !== undefined || metadata.annotations?.["kubernetes.io/ingress.class"] !== undefined) return;
+  const classes = cluster.list(ingressClassKind).filter((one) => one.metadata.annotations?.[defaultClassAnnotation] === "true");
+  const [newest] = classes.toSorted(({ metadata: a }, { metadata: b }) =>
+    a.creationTimestamp === b.creationTimestamp ? (a.name < b.name ? -1 : 1) : a.creationTimestamp > b.creationTimestamp ? -1 : 1,
+  );
+  if (newest !== undefined) spec.ingressClassName = newest.metadata.name;
+}
 
 function hostsOf(rules: readonly { readonly host?: string }[]): string {
   const limit = 3;

@@ -1,6 +1,7 @@
 import { equalJson } from "../../json/json-value.ts";
 import type { Column, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
+import { protect } from "../volume/persistent-volume.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 import { attachmentErrors, attributesClassErrors, csiDriverErrors, csiNodeErrors, storageCapacityErrors } from "./validate-storage.ts";
 
@@ -13,6 +14,25 @@ const flagColumn = (name: string, field: string, description: string): Column =>
   type: "boolean",
   description,
   cell: ({ spec }) => spec[field] ?? false,
+});
+
+/** Finalizer of a class that volumes or claims may use. */
+export const attributesClassProtection = "kubernetes.io/vac-protection";
+
+/** Source: also plugin/pkg/admission/storage/storageobjectinuseprotection. */
+export const volumeAttributesClassKind: Kind = plainKind({
+  group,
+  kind: "VolumeAttributesClass",
+  plural: "volumeattributesclasses",
+  shortNames: ["vac"],
+  namespaced: false,
+  prepareForCreate: (attributes) => protect(attributes, attributesClassProtection),
+  validate: attributesClassErrors,
+  columns: [
+    nameColumn,
+    textColumn("DriverName", "Name of the CSI driver This field is immutable.", ({ driverName }) => driverName),
+    ageColumn,
+  ],
 });
 
 /** Objects of CSI drivers and their helpers. They are stored, but have no effect. */
@@ -115,17 +135,5 @@ export const storageDriverKinds: readonly Kind[] = [
       ageColumn,
     ],
   }),
-  plainKind({
-    group,
-    kind: "VolumeAttributesClass",
-    plural: "volumeattributesclasses",
-    shortNames: ["vac"],
-    namespaced: false,
-    validate: attributesClassErrors,
-    columns: [
-      nameColumn,
-      textColumn("DriverName", "Name of the CSI driver This field is immutable.", ({ driverName }) => driverName),
-      ageColumn,
-    ],
-  }),
+  volumeAttributesClassKind,
 ];

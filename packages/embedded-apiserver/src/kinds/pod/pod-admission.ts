@@ -5,6 +5,7 @@ import { serviceAccountKind } from "../service-account.ts";
 import type { PodSpec, Toleration, Volume } from "./pod-fields.ts";
 import { namesInPod } from "./pod-references.ts";
 import { admitPriority } from "./priority-admission.ts";
+import { admitTopologyLabels } from "./topology-labels.ts";
 import { admitRuntimeClass } from "./runtime-class-admission.ts";
 
 const podResource = { group: "", plural: "pods" };
@@ -26,6 +27,7 @@ export function admitPod(pod: ApiObject, context: WriteContext): void {
     else admitMirrorPod(pod, spec);
   }
   admitTolerations(spec);
+  admitTopologyLabels(pod, context.cluster);
   admitRuntimeClass(pod.metadata.name, spec, context);
 }
 

@@ -3,6 +3,7 @@ import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidCo
 import { isJsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
+import { topologyLabelsOf } from "../../kinds/pod/topology-labels.ts";
 import { admitBody, bodyObject } from "../admit-body.ts";
 import { admissionSubject, collectionOf, type RestContext, type WriteOptions } from "../rest-context.ts";
 import type { Steps } from "../steps.ts";
@@ -57,8 +58,10 @@ export function* bindPod(
   const problem = bindingProblem(stored.object);
   if (problem !== undefined) throw conflict({ group: "", plural: "pods/binding" }, binding.name, problem);
   const now = rfc3339(context.clock.now());
+  const topology = topologyLabelsOf(context.cluster, binding.node);
+  const bindingWithTopology = topology === undefined ? binding : { ...binding, labels: { ...binding.labels, ...topology } };
   const bind = (pod: Readonly<ApiObject>): ApiObject =>
-    boundPod(withPodCondition(pod, { type: "PodScheduled", status: "True" }, now), binding);
+    boundPod(withPodCondition(pod, { type: "PodScheduled", status: "True" }, now), bindingWithTopology);
   yield* updateObject(context, { kind: pods, namespace, name: binding.name }, bind, { scope: "all", dryRun });
 }
 
