@@ -136,11 +136,21 @@ function comparable({ status, contentType, warnings, text }: RawAnswer): Compara
     .replace(time, (found) => (found.startsWith("2024-01-01") ? found : "<time>"))
     .replace(/(resourceVersion\\?"?: ?\\?")\d+/g, "$1<version>")
     .replace(/(resourceVersion: ")\d+/g, "$1<version>")
+    .replace(/(in record \()\d+/g, "$1<version>")
     .replace(/(Too large resource version|the provided resource version|at resource version)[^"]*\d+/g, "$1 <version>")
     .replace(/("(?:name|selfLink)":"gen-)[a-z0-9]{5}/g, "$1<suffix>")
     .replace(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
     .replace(/("hash":"|\?hash=)[0-9A-F]+/g, "$1<hash>");
-  return { status, contentType, warnings, body: parsed(plain) };
+  return { status, contentType, warnings, body: parsed(contentType.endsWith("protobuf") ? withoutNumbers(plain) : plain) };
+}
+
+/** Hides strings of digits, which are resource versions, in protobuf: a byte with the length, and the digits. */
+function withoutNumbers(text: string): string {
+  // oxlint-disable-next-line eslint/no-control-regex -- the bytes of protobuf
+  return text.replace(/([\u0001-\u0009])(\d+)/g, (found, length: string, digits: string) => {
+    const count = length.charCodeAt(0);
+    return digits.length < count ? found : `${length}${"#".repeat(count)}${digits.slice(count)}`;
+  });
 }
 
 /** JSON, lines of JSON, or text. */
@@ -156,4 +166,20 @@ function parsed(text: string): unknown {
       return text;
     }
   }
+}
+
+/** Lengths of what is shown of two answers: before the first difference, and in all. */
+const shown = { before: 50, all: 300 };
+
+/** The request and the first difference of its answers. */
+export function differenceText({ name, request, answers }: Comparison): string {
+  const [real, embedded] = answers.map(({ status, contentType, warnings, body }) =>
+    JSON.stringify([status, contentType, warnings, body]),
+  ) as [string, string];
+  let index = 0;
+  while (index < real.length && real[index] === embedded[index]) index++;
+  const from = Math.max(0, index - shown.before);
+  const part = (text: string): string => text.slice(from, from + shown.all);
+  const body = request.body === undefined ? "" : ` ${JSON.stringify(request.body).slice(0, shown.all)}`;
+  return `- ${name}${body}\n  - real: ${String(answers[0].status)} ${part(real)}\n  - embedded: ${String(answers[1].status)} ${part(embedded)}`;
 }
