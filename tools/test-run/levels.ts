@@ -20,6 +20,7 @@ import { checkSite } from "../site/check-links.ts";
 import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
 import { checkReasons } from "../reason-catalogues.ts";
 import { moto } from "../moto.ts";
+import { pythonClient } from "../python-client.ts";
 import { ensurePackages, missingPackages } from "../python-environment.ts";
 import { run } from "../run.ts";
 import { asRoot } from "../superuser.ts";
@@ -131,8 +132,8 @@ const nodeNetwork = once(async (): Promise<Record<string, string>> => {
   return { ...(await controlPlaneAndMetrics()), UPSTREAM_E2E: await upstreamE2e.ensure() };
 });
 
-/** Builds controller-runtime's suites. */
-const upstreamPrograms = once(ensureControllerRuntime);
+/** Builds controller-runtime's suites, and installs Kubernetes' Python client. */
+const upstreamPrograms = once(async () => [await ensureControllerRuntime(), await ensurePackages(pythonClient)]);
 
 /** Environment variables with which tests find promtool and the parser of PromQL. */
 const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
@@ -319,11 +320,12 @@ export const levels: readonly Level[] = [
   },
   {
     name: "upstream",
-    about: "controller-runtime's own test suites on the embedded API server (CONTROLLER_RUNTIME: a folder with built ones)",
+    about:
+      "controller-runtime's own test suites, and the examples in Go and Python, on the embedded API server (CONTROLLER_RUNTIME: a folder with built suites)",
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: () => missingControllerRuntime(),
+    missing: () => missingControllerRuntime() ?? missingPackages(pythonClient),
     prepare: upstreamPrograms,
     run: async (context) => {
       await upstreamPrograms();

@@ -1,32 +1,19 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { spawnSync } from "node:child_process";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { controllerRuntimeSuites, ensureControllerRuntime, type ControllerRuntimeTests } from "../../../tools/controller-runtime.ts";
+import { writeAssets, type Assets } from "../assets.ts";
 import { knownMisses } from "./known-misses.ts";
 import { namesOf, readRealResults } from "./real-results.ts";
 import { runSuite } from "./run-suite.ts";
 
-const main = fileURLToPath(new URL("../../../packages/embedded-apiserver/src/program/main.ts", import.meta.url));
 const real = readRealResults();
 
 let tests: ControllerRuntimeTests;
-let assets: string;
+let assets: Assets;
 beforeAll(async () => {
   tests = await ensureControllerRuntime();
-  assets = mkdtempSync(join(tmpdir(), "vk-assets-"));
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [...process.execArgv, "--conditions=@virtual-kubelet/source", main, "assets", assets],
-    {
-      encoding: "utf8",
-    },
-  );
-  if (status !== 0) throw new Error(stderr);
+  assets = writeAssets();
 });
-afterAll(() => rmSync(assets, { recursive: true }));
+afterAll(() => assets[Symbol.dispose]());
 
 test("the results of the real server are of this version and of these suites", () => {
   expect(real).toMatchObject({ version: tests.version, kubernetes: expect.stringMatching(/^v1\.36\./) });
@@ -37,7 +24,7 @@ test.each(controllerRuntimeSuites)("%s: what passes on the real server passes he
   const { passed = 0, failed = [] } = real.suites[suite] ?? {};
   const misses = Object.keys(knownMisses[suite] ?? {});
 
-  const outcomes = await runSuite(tests, suite, assets);
+  const outcomes = await runSuite(tests, suite, assets.directory);
 
   const messages = outcomes.flatMap(({ name, outcome, message }) => (outcome === "failed" ? [`${name}: ${message ?? ""}`] : []));
   expect(namesOf(outcomes, "failed"), messages.join("\n\n")).toEqual([...failed, ...misses].toSorted());

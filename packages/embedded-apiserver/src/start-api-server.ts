@@ -137,8 +137,7 @@ const gitVersion = "v1.36.3-embedded";
  * @throws Error of Node.js if it cannot listen, such as EADDRINUSE
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { clock = backgroundClock, random = systemRandom, host = "127.0.0.1", controllers = true, serviceAccounts = controllers } = options;
-  const { serviceClusterIpRange = defaultServiceRange, metrics = {} } = options;
+  const { clock, random, host, controllers, serviceAccounts, serviceClusterIpRange, metrics } = withDefaults(options);
   const credentials = createServerCredentials({
     // Clients verify certificates by the machine's time.
     clock: backgroundClock,
@@ -233,6 +232,21 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function withDefaults({
+  clock = backgroundClock,
+  random = systemRandom,
+  host = "127.0.0.1",
+  controllers = true,
+  serviceAccounts = controllers,
+  serviceClusterIpRange = defaultServiceRange,
+  metrics = {},
+}: ApiServerOptions): Pick<
+  Required<ApiServerOptions>,
+  "clock" | "random" | "host" | "controllers" | "serviceAccounts" | "serviceClusterIpRange" | "metrics"
+> {
+  return { clock, random, host, controllers, serviceAccounts, serviceClusterIpRange, metrics };
 }
 
 /** As on the real server, deleting or changing a definition ends the watches of its custom resources. */
