@@ -14,7 +14,7 @@ export interface ComparedServer {
 }
 
 /** An answer without what differs between two runs of one server. */
-export interface ComparableAnswer {
+interface ComparableAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly warnings: readonly string[];
