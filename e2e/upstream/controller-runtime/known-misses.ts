@@ -1,12 +1,9 @@
 const webhooks = "admission webhooks are not called";
 const conversion = "definitions with conversion by webhook are refused";
-const events = "the group events.k8s.io is not there";
 
 /** Tests that pass on a real kube-apiserver and not on the embedded API server, by suite, with the reason. */
 export const knownMisses: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   envtest: { "Test Webhook should reject create request for webhook that rejects all requests": webhooks },
-  "internal/recorder": { "recorder deprecated recorder should publish events": events },
-  manager: { "manger.Manager should not leak goroutines if the default event broadcaster is used & events are emitted": events },
   "manager/internal/integration": {
     "manger.Manager Start should start all components without deadlock controller warmup enabled": conversion,
     "manger.Manager Start should start all components without deadlock controller warmup not enabled": conversion,
