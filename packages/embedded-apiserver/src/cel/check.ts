@@ -355,7 +355,7 @@ function literalType(value: unknown): CelType {
 }
 
 /** Such as `a.b.c`; `undefined` if the expression is not a dotted name. */
-export function dottedName(expression: Expression): string | undefined {
+function dottedName(expression: Expression): string | undefined {
   if (expression.kind === "ident") return expression.name;
   if (expression.kind !== "select" || expression.testOnly) return undefined;
   const prefix = dottedName(expression.operand);

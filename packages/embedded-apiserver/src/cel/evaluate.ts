@@ -457,6 +457,6 @@ function* iterate(range: Value, both: boolean): Iterable<readonly [Value, Value]
 }
 
 /** Text of a value in messages. */
-export function textOf(value: Value): string {
+function textOf(value: Value): string {
   return value instanceof CelUint ? String(value.value) : String(value);
 }

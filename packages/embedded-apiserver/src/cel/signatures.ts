@@ -34,7 +34,7 @@ const named: ReadonlyMap<string, CelType> = new Map<string, CelType>([
  *
  * @throws RangeError for an unknown name
  */
-export function parseType(text: string): CelType {
+function parseType(text: string): CelType {
   const known = named.get(text);
   if (known !== undefined) return known;
   if (/^[A-Z]$/.test(text)) return { kind: "param", name: text };
@@ -52,7 +52,7 @@ function splitTypes(text: string): string[] {
 }
 
 /** Reads an overload such as `size_string (string) -> int` or `string_size string.() -> int`. */
-export function parseOverload(text: string): Overload {
+function parseOverload(text: string): Overload {
   const [, id = "", receiver, parameters = "", result = ""] = /^(\S+) (?:(.+)\.)?\((.*)\) -> (.+)$/.exec(text) ?? [];
   const types = splitTypes(parameters).map(parseType);
   return {

@@ -3,7 +3,7 @@ import { protobufMediaType } from "../kinds/schema/protobuf.ts";
 import type { PatchType } from "../patch/patch-json.ts";
 
 /** Form of a response's object. */
-export type OutputForm = "object" | "table" | "metadata";
+type OutputForm = "object" | "table" | "metadata";
 
 /** Encoding of a body. */
 export type Encoding = "json" | "yaml" | "protobuf";

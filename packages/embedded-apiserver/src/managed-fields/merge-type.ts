@@ -32,7 +32,7 @@ export interface MapType {
 }
 
 /** A declared field. */
-export interface FieldType {
+interface FieldType {
   readonly type: () => MergeType;
   /** Value of an absent field that is a key of a list item. */
   readonly default: JsonValue | undefined;
@@ -46,7 +46,7 @@ const untyped: MergeType = {
 };
 
 /** Any value: each field of an object has its owner, but a list has one owner as a whole. */
-export const deducedType: MergeType = {
+const deducedType: MergeType = {
   scalar: "untyped",
   list: { isAtomic: true, keys: [], items: () => untyped },
   map: { isAtomic: false, field: () => undefined, others: () => deducedType },

@@ -77,7 +77,7 @@ export class HttpsClient implements Disposable {
 }
 
 /** TLS options for a target, also for upgraded connections. */
-export function tlsOptions({ caPem, insecure = false, client }: HttpsTarget): AgentOptions {
+function tlsOptions({ caPem, insecure = false, client }: HttpsTarget): AgentOptions {
   return {
     rejectUnauthorized: !insecure,
     ...(caPem === undefined ? {} : { ca: caPem }),
@@ -86,13 +86,13 @@ export function tlsOptions({ caPem, insecure = false, client }: HttpsTarget): Ag
 }
 
 /** Name in the TLS handshake, for which the certificate must be valid; none for an address. */
-export function serverName(url: URL): { readonly servername?: string } {
+function serverName(url: URL): { readonly servername?: string } {
   const host = hostOf(url);
   return isIP(host) === 0 ? { servername: host } : {};
 }
 
 /** Host without brackets. */
-export function hostOf(url: URL): string {
+function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
 

@@ -1,6 +1,5 @@
 import type { Authorizer } from "../../authorization/authorizer.ts";
 import { expressions } from "../../cel/engine.ts";
-import type { JsonObject } from "../../json/json-value.ts";
 import type { AdmissionRequest } from "../admission-plugin.ts";
 import { reviewFacts, type ReviewObjects } from "./admission-review.ts";
 import { admissionNamespace } from "./match-webhook.ts";

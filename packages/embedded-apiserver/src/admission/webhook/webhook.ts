@@ -12,7 +12,7 @@ export interface WebhookRule {
 }
 
 /** A CEL expression that must be true for a webhook to be called. */
-export interface MatchCondition {
+interface MatchCondition {
   readonly name: string;
   readonly expression: string;
 }

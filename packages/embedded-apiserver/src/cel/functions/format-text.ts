@@ -64,7 +64,7 @@ function memberText(value: Value): string {
 }
 
 /** Text of a value in messages. */
-export function plainText(value: Value): string {
+function plainText(value: Value): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return Number.isFinite(value) ? doubleText(value) : specialNumber(value);
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return String(value);

@@ -15,7 +15,7 @@ export interface Tolerances {
 const cpuInitializationMs = 5 * 60_000;
 const initialReadinessDelayMs = 30_000;
 
-export function isWithin({ scaleDown, scaleUp }: Tolerances, ratio: number): boolean {
+function isWithin({ scaleDown, scaleUp }: Tolerances, ratio: number): boolean {
   return 1 - scaleDown <= ratio && ratio <= 1 + scaleUp;
 }
 

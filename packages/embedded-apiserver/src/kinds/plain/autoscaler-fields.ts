@@ -54,7 +54,7 @@ export interface ScalingRules {
   readonly tolerance?: string;
 }
 
-export interface ScalingPolicy {
+interface ScalingPolicy {
   /** `Pods` or `Percent`. */
   readonly type: string;
   readonly value: number;
