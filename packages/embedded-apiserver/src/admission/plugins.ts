@@ -17,8 +17,8 @@ export function createAdmissionPlugins(context: AdmissionContext): readonly Admi
   const webhooks = { cluster, random, resources, authorizer, client };
   return [
     createExpressionLoader(),
-    nodeRestriction(context),
     createLimitRanger(context),
+    nodeRestriction(context),
     createPodSecurity(context),
     priority(),
     mutatingWebhooks(webhooks),

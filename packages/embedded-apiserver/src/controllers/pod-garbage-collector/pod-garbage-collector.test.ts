@@ -33,10 +33,13 @@ test("a terminating pod goes when its node is said to be out of service, and not
   expect(world.pods()).toEqual([]);
 });
 
-test("a terminating pod without a node fails, although finalizers keep it", async () => {
+test("a terminating pod without a node fails after a while, although finalizers keep it", async () => {
   await using world = await startWorld();
   createPod(world, { schedulerName: "nobody" }, ["example.com/a"]);
   world.deletePod("a");
+  await world.settle();
+  expect(world.pods()[0]?.["status"].phase).toBe("Pending");
+  await world.clock.advance(20_000);
   await world.settle();
 
   expect(world.pods()[0]?.["status"].phase).toBe("Failed");

@@ -14,6 +14,9 @@ import { createWorkQueue } from "../shared/work-queue.ts";
 /** Time after a node's deletion until its pods are deleted. Source: Kubernetes v1.36.3 pkg/controller/podgc, `quarantineTime`. */
 const quarantineMs = 40_000;
 
+/** Source: the same package, `gcCheckPeriod`: the real controller looks at all pods from time to time. */
+const checkPeriodMs = 20_000;
+
 const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 
 /**
@@ -43,7 +46,7 @@ export function startPodGarbageCollector(context: ControllerContext): Disposable
     const node: string | undefined = pod["spec"].nodeName;
     const isEnding = pod.metadata.deletionTimestamp !== undefined;
     if (node === undefined) {
-      if (isEnding && !isTerminal(pod)) queue.add(`${unassigned}${keyOf(pod)}`);
+      if (isEnding && !isTerminal(pod)) queue.addAfter(`${unassigned}${keyOf(pod)}`, checkPeriodMs);
       return;
     }
     const existing = cluster.get(nodeKind, undefined, node);
