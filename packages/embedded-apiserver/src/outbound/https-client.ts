@@ -80,6 +80,8 @@ export class HttpsClient implements Disposable {
 function tlsOptions({ caPem, insecure = false, client }: HttpsTarget): AgentOptions {
   return {
     rejectUnauthorized: !insecure,
+    // As in Go, the bundle may be the certificate of the server itself; envtest gives that.
+    allowPartialTrustChain: true,
     ...(caPem === undefined ? {} : { ca: caPem }),
     ...(client === undefined ? {} : { cert: client.certificate, key: client.key }),
   };

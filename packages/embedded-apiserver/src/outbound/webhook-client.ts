@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { ApiStatusError, type ApiStatus } from "../errors/api-status-error.ts";
@@ -13,6 +14,10 @@ export interface WebhookClientOptions {
   readonly clock: Pick<Clock, "setTimer">;
   readonly resolve: (service: ServiceReference) => ServiceAddress;
 }
+
+const redirections: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Source: net/http of Go, `defaultCheckRedirect`. */
+const mostHops = 10;
 
 /** The configuration of a webhook is not usable. The message is that of the real server. */
 export class WebhookConfigError extends Error {
@@ -52,6 +57,24 @@ export class WebhookClient implements Disposable {
     return decodeAnswer(text);
   }
 
+  /** Posts a body and follows redirections, as Go's client does. */
+  async #follow(first: HttpsTarget, body: Uint8Array, signal: AbortSignal): Promise<IncomingMessage> {
+    const headers = { accept: "application/json, */*", "content-type": "application/json", "user-agent": "kube-apiserver-admission" };
+    let target = first;
+    let sent: { readonly method: string; readonly body?: Uint8Array } = { method: "POST", body };
+    for (let hops = 0; ; hops++) {
+      const answer = await this.#https.send(target, { ...sent, headers, signal });
+      const { statusCode = 0, headers: answered } = answer;
+      if (!redirections.has(statusCode) || answered.location === undefined) return answer;
+      if (hops === mostHops) throw new GoError(`stopped after ${mostHops} redirects`);
+      answer.resume();
+      const url = new URL(answered.location, target.url);
+      target = { ...target, url, address: url.host === target.url.host ? target.address : undefined };
+      // Only these keep the method and the body.
+      if (statusCode !== 307 && statusCode !== 308) sent = { method: "GET" };
+    }
+  }
+
   async #exchange(
     { service }: WebhookClientConfig,
     target: HttpsTarget,
@@ -61,15 +84,7 @@ export class WebhookClient implements Disposable {
     const expired = new AbortController();
     using _timer = this.#clock.setTimer(timeoutSeconds * 1000, () => expired.abort());
     try {
-      const answer = await this.#https.send(
-        { ...target, address },
-        {
-          method: "POST",
-          headers: { accept: "application/json, */*", "content-type": "application/json", "user-agent": "kube-apiserver-admission" },
-          body,
-          signal: expired.signal,
-        },
-      );
+      const answer = await this.#follow({ ...target, address }, body, expired.signal);
       const text = await bodyText(answer);
       const status = answer.statusCode ?? 0;
       if (status < 200 || status > 206) throw statusError(status, text);

@@ -15,11 +15,13 @@ export interface WebhookServer extends AsyncDisposable {
   clientConfig(path: string): { readonly url: string; readonly caBundle: string };
   /** Base64 of its authority's certificate. */
   readonly caBundle: string;
+  /** Base64 of its own certificate. */
+  readonly certificate: string;
   /** Received bodies by path, in order. */
   readonly received: Readonly<Record<string, Json[]>>;
 }
 
-/** Answer to a review; a number is an HTTP status without a body. */
+/** Answer to a review; a number is an HTTP status without a body, a URL a redirection that keeps the body. */
 export type ReviewHandler = (review: Json) => Json;
 
 /** Starts a server for 127.0.0.1, localhost and the service `hook` in the namespace `default`. */
@@ -42,6 +44,7 @@ export async function startWebhookServer(answers: Readonly<Record<string, Review
         return await answers[path]?.(review);
       })
       .then((answer: Json) => {
+        if (answer instanceof URL) return response.writeHead(307, { location: answer.pathname }).end();
         if (typeof answer === "number") return response.writeHead(answer).end();
         return response
           .writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" })
@@ -55,6 +58,7 @@ export async function startWebhookServer(answers: Readonly<Record<string, Review
   return {
     port,
     caBundle,
+    certificate: Buffer.from(certificate).toString("base64"),
     received,
     clientConfig: (path) => ({ url: `https://127.0.0.1:${port}${path}`, caBundle }),
     async [Symbol.asyncDispose]() {

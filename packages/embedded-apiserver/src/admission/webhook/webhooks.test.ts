@@ -136,6 +136,26 @@ test("the certificate of a webhook must be valid for its authority and its host"
   );
 });
 
+test("the certificate of the webhook itself can be its authority, as envtest gives it", async () => {
+  await using hooks = await startWebhookServer({ "/mutate": allow() });
+  await using server = await mutatedBy(hooks, { clientConfig: { ...hooks.clientConfig("/mutate"), caBundle: hooks.certificate } });
+  expect((await createMap(server, "a")).status).toBe(201);
+});
+
+test("a redirection is followed with the same review, but not for ever", async () => {
+  await using hooks = await startWebhookServer({
+    "/mutate": () => new URL("https://127.0.0.1/there"),
+    "/there": deny(),
+    "/round": () => new URL("https://127.0.0.1/round"),
+  });
+  await using server = await mutatedBy(hooks);
+  expect((await createMap(server, "a")).body.message).toContain("denied the request");
+  expect(hooks.received["/there"]).toEqual(hooks.received["/mutate"]);
+
+  await using other = await mutatedBy(hooks, { clientConfig: hooks.clientConfig("/round") });
+  expect((await createMap(other, "a")).body.message).toContain("stopped after 10 redirects");
+});
+
 test("a webhook's timeout is measured by the server's clock", async () => {
   let asked: (() => void) | undefined;
   const isAsked = new Promise<void>((resolve) => (asked = resolve));
