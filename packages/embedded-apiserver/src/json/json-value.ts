@@ -1,3 +1,5 @@
+import { ownValue } from "@virtual-kubelet/kubernetes";
+
 /** Any JSON value. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 
@@ -8,6 +10,12 @@ export interface JsonObject {
 
 export { isJsonObject } from "@virtual-kubelet/kubernetes";
 
+/** Sets a member of an object. Unlike an assignment it also works for `__proto__`, which may be a key of a config map. */
+export function setMember<T>(object: Record<string, T>, key: string, value: T): void {
+  if (key === "__proto__") Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  else object[key] = value;
+}
+
 /** Deep copy of a JSON value. Keys whose value is `undefined` are dropped. */
 export function cloneJson<T>(value: T): T;
 export function cloneJson(value: unknown): unknown {
@@ -16,7 +24,7 @@ export function cloneJson(value: unknown): unknown {
   const copy: Record<string, unknown> = {};
   for (const key in value) {
     const member: unknown = (value as Record<string, unknown>)[key];
-    if (member !== undefined) copy[key] = cloneJson(member);
+    if (member !== undefined) setMember(copy, key, cloneJson(member));
   }
   return copy;
 }
@@ -31,7 +39,7 @@ export function equalJson(a: unknown, b: unknown): boolean {
 }
 
 function equalMembers(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
-  for (const key in a) if (a[key] !== undefined && !equalJson(a[key], b[key])) return false;
-  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false;
+  for (const key in a) if (a[key] !== undefined && !equalJson(a[key], ownValue(b, key))) return false;
+  for (const key in b) if (b[key] !== undefined && ownValue(a, key) === undefined) return false;
   return true;
 }

@@ -1,3 +1,4 @@
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
 import { difference, emptySet, type FieldSet } from "./field-set.ts";
 import { itemsByElement } from "./list-items.ts";
@@ -115,12 +116,12 @@ function compareMaps(type: MapType, old: JsonValue, changed: JsonValue): Nodes {
   if (type.isAtomic || (isEmpty(left) && isEmpty(right))) return compareWhole(old, changed);
   const parts = new Parts();
   const compare = (name: string): void => {
-    const [before, after] = [left[name], right[name]];
+    const [before, after] = [ownValue(left, name), ownValue(right, name)];
     const fieldType = before === after ? undefined : typeOfField(type, name);
     if (fieldType !== undefined) parts.add(fieldElement(name), compareValues(fieldType, before, after));
   };
   for (const name in left) compare(name);
-  for (const name in right) if (left[name] === undefined) compare(name);
+  for (const name in right) if (ownValue(left, name) === undefined) compare(name);
   return parts.nodes();
 }
 

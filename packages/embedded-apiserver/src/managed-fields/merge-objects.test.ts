@@ -82,3 +82,21 @@ test("removed fields leave the rest as it is", () => {
   });
   expect(removeFields(podSpec, { containers: [{ name: "a", image: "x" }] }, fields)).toEqual({ containers: null });
 });
+
+// These names are valid keys of a config map, and every JavaScript object inherits them.
+test("keys that every object inherits are compared, merged and removed like others", () => {
+  const map = mergeTypeOfSchema({ type: "object", additionalProperties: { type: "string" } });
+  const parse = (text: string): JsonValue => JSON.parse(text) as JsonValue;
+
+  expect(JSON.stringify(mergeObjects(map, parse('{"constructor":"1"}'), parse('{"a":"2","__proto__":"3"}')))).toBe(
+    '{"constructor":"1","a":"2","__proto__":"3"}',
+  );
+  expect(compareObjects(map, parse('{"a":"1"}'), parse('{"a":"1","constructor":"2","__proto__":"3"}'))).toEqual({
+    removed: {},
+    modified: {},
+    added: { "f:constructor": {}, "f:__proto__": {} },
+  });
+  expect(JSON.stringify(removeFields(map, parse('{"__proto__":"1","constructor":"2"}'), { "f:constructor": {} }))).toBe(
+    '{"__proto__":"1"}',
+  );
+});

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue } from "@virtual-kubelet/kubernetes";
+import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 import { elementOfItem, itemsByElement } from "./list-items.ts";
 import { type ListType, type MapType, type MergeType, typeOfField, typeOfValue } from "./merge-type.ts";
 import type { PathElement } from "./path-element.ts";
@@ -39,8 +40,9 @@ function mergeMaps(type: MapType, live: Value, applied: Value): Value {
   const result: JsonObject = {};
   for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
     const fieldType = typeOfField(type, name);
-    const value = fieldType === undefined ? whole(left[name], right[name]) : mergeValues(fieldType, left[name], right[name]);
-    if (value !== undefined) result[name] = value;
+    const [before, after] = [ownValue(left, name), ownValue(right, name)];
+    const value = fieldType === undefined ? whole(before, after) : mergeValues(fieldType, before, after);
+    if (value !== undefined) setMember(result, name, value);
   }
   return Object.keys(result).length === 0 ? undefined : result;
 }

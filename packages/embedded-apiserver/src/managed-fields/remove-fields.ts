@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 import { below, type FieldSet, hasElement, isEmptySet } from "./field-set.ts";
 import { elementOfItem } from "./list-items.ts";
 import { type ListType, type MapType, type MergeType, typeOfField, typeOfValue } from "./merge-type.ts";
@@ -25,7 +25,7 @@ function removeFromMap(type: MapType, value: JsonValue, fields: FieldSet): JsonV
     const element = fieldElement(name);
     if (hasElement(fields, element)) continue;
     const fieldType = typeOfField(type, name);
-    result[name] = fieldType === undefined ? child : removeFields(fieldType, child, below(fields, element));
+    setMember(result, name, fieldType === undefined ? child : removeFields(fieldType, child, below(fields, element)));
   }
   return Object.keys(result).length === 0 ? null : result;
 }

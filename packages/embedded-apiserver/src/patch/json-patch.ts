@@ -1,6 +1,6 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
 import { badRequest, unprocessable } from "../errors/api-status-error.ts";
-import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 
 type Container = JsonObject | JsonValue[];
 
@@ -57,7 +57,7 @@ function segmentsOf(pointer: JsonValue | undefined): string[] {
 function add(root: JsonObject, path: readonly string[], value: JsonValue): void {
   const { parent, key } = locate(root, path);
   if (!Array.isArray(parent)) {
-    parent[key] = value;
+    setMember(parent, key, value);
     return;
   }
   const index = key === "-" ? parent.length : arrayIndex(parent, key, parent.length);
@@ -75,7 +75,7 @@ function remove(root: JsonObject, path: readonly string[]): JsonValue {
 function write(root: JsonObject, path: readonly string[], value: JsonValue): void {
   const { parent, key } = locate(root, path);
   if (Array.isArray(parent)) parent[arrayIndex(parent, key, parent.length - 1)] = value;
-  else parent[key] = value;
+  else setMember(parent, key, value);
 }
 
 function read(root: JsonObject, path: readonly string[]): JsonValue {
@@ -93,7 +93,9 @@ function tryRead(root: JsonObject, path: readonly string[]): JsonValue | undefin
 function locate(root: JsonObject, path: readonly string[]): { parent: Container; key: string } {
   let parent: Container = root;
   for (const segment of path.slice(0, -1)) {
-    const child: JsonValue | undefined = Array.isArray(parent) ? parent[arrayIndex(parent, segment, parent.length - 1)] : parent[segment];
+    const child: JsonValue | undefined = Array.isArray(parent)
+      ? parent[arrayIndex(parent, segment, parent.length - 1)]
+      : ownValue(parent, segment);
     if (typeof child !== "object" || child === null) throw unprocessable();
     parent = child;
   }

@@ -1,5 +1,6 @@
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 import type { FieldSchema, StructSchema, TypeSchema } from "../kinds/schema/schema.ts";
 import { orderElements } from "./element-order.ts";
 
@@ -55,18 +56,18 @@ function isListDirective(key: string): boolean {
 }
 
 function mergeField(result: JsonObject, key: string, value: JsonValue, field: FieldSchema | undefined): void {
-  const current = result[key];
+  const current = ownValue(result, key);
   if (value === null) {
     delete result[key];
   } else if (isJsonObject(value) && isJsonObject(current)) {
     const merges = !field?.patchStrategies.includes("replace");
-    result[key] = merges ? applyStrategicMergePatch(current, value, field?.schema) : value;
+    setMember(result, key, merges ? applyStrategicMergePatch(current, value, field?.schema) : value);
   } else if (Array.isArray(value) && Array.isArray(current)) {
-    result[key] = field?.patchStrategies.includes("merge") ? mergeLists(current, value, field) : value;
+    setMember(result, key, field?.patchStrategies.includes("merge") ? mergeLists(current, value, field) : value);
   } else {
     const clean = withoutDirectives(value);
     if (clean === undefined) delete result[key];
-    else result[key] = clean;
+    else setMember(result, key, clean);
   }
 }
 
@@ -128,8 +129,8 @@ function applyElementOrders(result: JsonObject, patch: JsonObject, schema: TypeS
     if (!directiveKey.startsWith(setElementOrder)) continue;
     const key = directiveKey.slice(setElementOrder.length);
     const field = fieldOf(schema, key);
-    const current = result[key];
-    const change = patch[key];
+    const current = ownValue(result, key);
+    const change = ownValue(patch, key);
     if (!Array.isArray(order) || !isListOrAbsent(current) || !isListOrAbsent(change))
       throw badRequest("invalid patch format of setElementOrder list");
     checkOrder(change ?? [], order, field?.patchMergeKey);
@@ -165,7 +166,7 @@ function checkOrder(patch: readonly JsonValue[], order: readonly JsonValue[], me
 }
 
 function deleteScalars(result: JsonObject, key: string, values: JsonValue): void {
-  const current = result[key];
+  const current = ownValue(result, key);
   if (!Array.isArray(current) || !Array.isArray(values)) return;
   result[key] = current.filter((item) => !values.includes(item));
 }
@@ -178,7 +179,7 @@ function withoutDirectives(value: JsonValue): JsonValue | undefined {
   const clean: JsonObject = {};
   for (const [key, member] of Object.entries(value)) {
     const kept = member === null ? undefined : withoutDirectives(member);
-    if (kept !== undefined) clean[key] = kept;
+    if (kept !== undefined) setMember(clean, key, kept);
   }
   return clean;
 }
