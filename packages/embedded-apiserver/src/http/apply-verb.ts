@@ -1,5 +1,5 @@
 import { accessDenied } from "../authorization/access-request.ts";
-import { badRequest, invalid, notFound } from "../errors/api-status-error.ts";
+import { badRequest, conflict, invalid, notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { forbiddenField, required } from "../kinds/validation/field-errors.ts";
@@ -50,7 +50,7 @@ export function* applyVerb(
     if (scope !== undefined) throw notFound(kind, name);
     const object = applyTo(undefined);
     checkCreation(context, call, object);
-    return objectResponse(context, call, 201, yield* createObject(context.rest, kind, namespace, object, applied));
+    return objectResponse(context, call, 201, yield* createObject(context.rest, kind, namespace, withoutVersion(object), applied));
   }
   const change = (old: Readonly<ApiObject>): ApiObject => decodePatched(kind, applyTo(old), options);
   const update = { ...applied, ...(scope === undefined ? {} : { scope }) };
@@ -92,13 +92,22 @@ function invalidOptions(problem: FieldError): Error {
   return invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [problem]);
 }
 
+/** An update that creates an object ignores the version. Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go, `Update`. */
+function withoutVersion({ metadata, ...rest }: JsonObject): JsonObject {
+  const { resourceVersion: _given, ...fields } = isJsonObject<JsonValue>(metadata) ? metadata : {};
+  return { ...rest, metadata: fields };
+}
+
 /** An apply that creates an object needs the right to create it. */
 function checkCreation({ authorizer }: ResourceContext, { kind, target, user }: ResourceCall, object: JsonObject): void {
   const { namespace = "", name = "" } = target;
+  const metadata = isJsonObject<JsonValue>(object["metadata"]) ? object["metadata"] : {};
+  const uid = metadata["uid"] ?? "";
+  if (uid !== "")
+    throw conflict(kind, name, `uid mismatch: the provided object specified uid ${String(uid)}, and no existing object was found`);
   const access = { verb: "create", group: kind.group, resource: kind.plural, subresource: "", namespace, name, fieldValues: new Map() };
   const { isAllowed, reason } = authorizer.authorize(user, access);
   if (!isAllowed) throw accessDenied(user, access, reason);
-  const metadata = isJsonObject<JsonValue>(object["metadata"]) ? object["metadata"] : {};
   const given = metadata["name"] ?? "";
   if (given === "") throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (given !== name) throw badRequest(`the name of the object (${String(given)}) does not match the name on the URL (${name})`);

@@ -1,5 +1,5 @@
 import { ApiStatusError } from "../errors/api-status-error.ts";
-import { managerText } from "./manager-entries.ts";
+import { managerOrderKey, managerText } from "./manager-entries.ts";
 import { pathText } from "./path-element.ts";
 import type { Conflict } from "./updater.ts";
 
@@ -21,7 +21,9 @@ function messageOf(conflicts: readonly Conflict[]): string {
   const [first] = conflicts;
   if (conflicts.length === 1 && first !== undefined)
     return `Apply failed with 1 conflict: conflict with ${managerText(first.manager)}: ${pathText(first.path)}`;
-  const managers = [...new Set(conflicts.map(({ manager }) => manager))].toSorted();
+  const managers = [...new Set(conflicts.map(({ manager }) => manager))].toSorted((a, b) =>
+    managerOrderKey(a) < managerOrderKey(b) ? -1 : 1,
+  );
   const lines = managers.flatMap((manager) => [
     `conflicts with ${managerText(manager)}:`,
     ...conflicts.filter((conflict) => conflict.manager === manager).map(({ path }) => `- ${pathText(path)}`),

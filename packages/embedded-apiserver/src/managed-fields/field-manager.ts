@@ -55,11 +55,12 @@ const strippedFields = setOf(
  */
 export function trackWrite(write: FieldWrite, live: Readonly<ApiObject> | undefined, object: ApiObject): void {
   const metadata = object.metadata as { managedFields?: unknown };
-  const managers = managersBefore(write, live, metadata.managedFields);
+  const { managedFields: given } = metadata;
+  const managers = managersBefore(write, live, given);
   delete metadata.managedFields;
   // Nobody tracks an object that was once stored without managers.
   if (live !== undefined && managers.size === 0) return;
-  const entries = entriesAfterWrite(write, live, object, managers);
+  const entries = entriesAfterWrite(write, live, object, { managers, mayBeEdited: given !== undefined });
   if (entries !== undefined) metadata.managedFields = entries;
 }
 
@@ -67,12 +68,16 @@ function entriesAfterWrite(
   write: FieldWrite,
   live: Readonly<ApiObject> | undefined,
   object: ApiObject,
-  managers: TimedManagers,
+  { managers, mayBeEdited }: { readonly managers: TimedManagers; readonly mayBeEdited: boolean },
 ): readonly object[] | undefined {
   try {
     const after = afterUpdate(write, live ?? write.type.empty(), object, managers);
     const before = (live?.metadata as { managedFields?: readonly object[] } | undefined)?.managedFields;
-    return isSame(managers, after) && before !== undefined ? before : entriesOf(after);
+    if (before === undefined || !isSame(managers, after)) return entriesOf(after);
+    if (!mayBeEdited) return before;
+    // The write itself changes no managers.
+    const entries = entriesOf(after);
+    return equalJson(entries, before) ? before : entries;
   } catch (error) {
     // As on the real server, a write does not fail because its fields cannot be tracked.
     if (error instanceof ItemError) return undefined;

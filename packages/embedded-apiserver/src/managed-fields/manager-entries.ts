@@ -55,6 +55,12 @@ export function managerText(id: string): string {
   return operation === "Update" ? `${name} using ${apiVersion}` : name;
 }
 
+/** Text by which the real server sorts managers in messages. */
+export function managerOrderKey(id: string): string {
+  const [manager, operation, apiVersion, subresource] = JSON.parse(id) as [string, Writer["operation"], string, string];
+  return JSON.stringify({ manager, operation, apiVersion: apiVersion || undefined, subresource: subresource || undefined });
+}
+
 /** Entries that this server wrote, whose sets are in order. */
 const ownEntries = new WeakSet<object>();
 
