@@ -20,11 +20,12 @@ const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
  */
 export function customKind({ group, names, scope, versions }: CrdSpec, version: CrdVersion, isTerminating: () => boolean): Kind {
   const schema = version.schema?.openAPIV3Schema ?? {};
+  const stored = versions?.find(({ storage }) => storage) ?? version;
   const hasStatus = version.subresources?.status !== undefined;
   const scale = version.subresources?.scale;
   const custom: CustomKind = {
     listKind: names.listKind ?? `${names.kind}List`,
-    decode: (body) => decodeCustom(body, schema),
+    decode: (body, keepsNulls = false) => decodeCustom(body, schema, keepsNulls),
     openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema),
     ...(scale === undefined ? {} : { scale }),
   };
@@ -41,7 +42,10 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
     hasGeneration: true,
     hasStatus,
     hasScale: scale !== undefined,
-    storageVersion: versions?.find(({ storage }) => storage)?.name ?? version.name,
+    storageVersion: stored.name,
+    ...(stored === version
+      ? {}
+      : { conversion: { fromStorage: inSchema(schema), toStorage: inSchema(stored.schema?.openAPIV3Schema ?? {}) } }),
     custom,
     prepareForCreate(object) {
       if (isTerminating())
@@ -66,17 +70,27 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
   };
 }
 
+/** Drops what a version's schema does not have. Source: customresource_handler.go, `schemaCoercingConverter`. */
+function inSchema(schema: JsonSchema): (object: Readonly<ApiObject>) => ApiObject {
+  return ({ metadata, ...fields }) => {
+    const result = cloneJson(fields) as JsonObject;
+    prune(result, schema, []);
+    pruneNulls(result, schema);
+    return { ...result, metadata: { ...metadata } } as unknown as ApiObject;
+  };
+}
+
 /** Fields whose changes increment the generation. */
 function counted({ metadata: _metadata, status, ...rest }: Readonly<ApiObject>, hasStatus: boolean): object {
   return hasStatus ? rest : { ...rest, status };
 }
 
-function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSchema): Decoded {
+function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSchema, keepsNulls: boolean): Decoded {
   const unknownFields: string[] = [];
   const object = cloneJson(body) as JsonObject;
   const given = isJsonObject(object["metadata"]) ? object["metadata"] : {};
   const metadata = decode(objectMeta, given);
-  pruneNulls(object, schema);
+  if (!keepsNulls) pruneNulls(object, schema);
   prune(object, schema, unknownFields);
   applySchemaDefaults(object, schema);
   unknownFields.push(...metadata.unknownFields.map((path) => `metadata.${path}`));

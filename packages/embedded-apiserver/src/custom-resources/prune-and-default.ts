@@ -49,7 +49,8 @@ export function applySchemaDefaults(value: JsonValue, schema: JsonSchema): void 
   }
   if (!isJsonObject(value)) return;
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (property.default !== undefined && !Object.hasOwn(value, name)) value[name] = cloneJson(property.default);
+    if (property.default !== undefined && (!Object.hasOwn(value, name) || isWrongNull(value[name], property)))
+      value[name] = cloneJson(property.default);
   }
   for (const [name, member] of Object.entries(value)) {
     const property = memberSchema(schema, name);
@@ -78,6 +79,12 @@ export function pruneNulls(value: JsonValue, schema: JsonSchema): void {
 }
 
 function dropNonNullable(value: JsonObject, schema: JsonSchema): void {
-  for (const [name, property] of Object.entries(schema.properties ?? {}))
-    if (value[name] === null && property.nullable !== true) delete value[name];
+  for (const [name, member] of Object.entries(value)) {
+    const property = memberSchema(schema, name);
+    if (property !== undefined && isWrongNull(member, property)) delete value[name];
+  }
+}
+
+function isWrongNull(value: JsonValue | undefined, { nullable }: JsonSchema): boolean {
+  return value === null && nullable !== true;
 }

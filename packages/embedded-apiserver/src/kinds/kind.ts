@@ -173,8 +173,12 @@ export function isStorageKind(kind: Kind): boolean {
 export interface CustomKind {
   /** Kind of its lists, such as `FooList`. */
   readonly listKind: string;
-  /** Decodes an object: prunes unknown fields and applies defaults. */
-  readonly decode: (body: Readonly<Record<string, JsonValue>>) => Decoded;
+  /**
+   * Decodes an object: prunes unknown fields and applies defaults.
+   *
+   * @param keepsNulls - whether null stays in fields that are not nullable and have no default, so that validation refuses it; default: false
+   */
+  readonly decode: (body: Readonly<Record<string, JsonValue>>, keepsNulls?: boolean) => Decoded;
   /** Schema for OpenAPI v3 documents. */
   readonly openApi: OpenApiSchema;
   /** Paths of the `scale` subresource's fields, such as `.spec.replicas`. */

@@ -1,5 +1,5 @@
 import { badRequest, invalid } from "../errors/api-status-error.ts";
-import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
@@ -45,7 +45,11 @@ function decodeFields(
   options: WriteOptions,
   asProblem: (problem: string) => Error,
 ): Record<string, unknown> {
-  const { object, unknownFields } = tryDecode(kind, body, asProblem);
+  const { object, unknownFields } = tryDecode(kind, body, {
+    asProblem,
+    // The real server does not decode what apply has merged.
+    keepsNulls: options.isApplied === true,
+  });
   if (options.fieldValidation === "Ignore") return object;
   const problems = options.strictProblems?.(unknownFields) ?? unknownFields.map(unknownField);
   if (problems.length > 0 && options.fieldValidation === "Strict") throw asProblem(`strict decoding error: ${problems.join(", ")}`);
@@ -53,19 +57,26 @@ function decodeFields(
   return object;
 }
 
+interface DecodeOptions {
+  readonly asProblem: (problem: string) => Error;
+  readonly keepsNulls: boolean;
+}
+
 /** The managers are kept as they are: `metadata.managedFields` is read by what tracks them. */
-function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProblem: (problem: string) => Error): Decoded {
+function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, options: DecodeOptions): Decoded {
   const { metadata } = body;
-  if (!isJsonObject<JsonValue>(metadata) || metadata["managedFields"] === undefined) return tryDecodeFields(kind, body, asProblem);
+  if (!isJsonObject<JsonValue>(metadata) || metadata["managedFields"] === undefined) return tryDecodeFields(kind, body, options);
   const { managedFields, ...rest } = metadata;
-  const decoded = tryDecodeFields(kind, { ...body, metadata: rest }, asProblem);
-  if (managedFields !== null) (decoded.object["metadata"] as Record<string, unknown>)["managedFields"] = managedFields;
+  const decoded = tryDecodeFields(kind, { ...body, metadata: rest }, options);
+  // The real server drops an empty list from a custom resource, so that it does not reset the managers.
+  const isDropped = managedFields === null || (kind.custom !== undefined && equalJson(managedFields, []));
+  if (!isDropped) (decoded.object["metadata"] as Record<string, unknown>)["managedFields"] = managedFields;
   return decoded;
 }
 
-function tryDecodeFields(kind: Kind, body: Readonly<Record<string, JsonValue>>, asProblem: (problem: string) => Error): Decoded {
+function tryDecodeFields(kind: Kind, body: Readonly<Record<string, JsonValue>>, { asProblem, keepsNulls }: DecodeOptions): Decoded {
   try {
-    return kind.custom === undefined ? decode(kind.schema, body) : kind.custom.decode(body);
+    return kind.custom === undefined ? decode(kind.schema, body) : kind.custom.decode(body, keepsNulls);
   } catch (error) {
     throw error instanceof DecodeError ? asProblem(error.message) : error;
   }
