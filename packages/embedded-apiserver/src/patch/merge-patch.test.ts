@@ -29,3 +29,11 @@ test("a merge patch changes neither of its arguments", () => {
 
   expect([target, patch]).toEqual([{ a: { b: 1 } }, { a: { b: null, c: 2 } }]);
 });
+
+test("a merge patch drops null from the items of a list, unless the list replaces an object", () => {
+  const list = [{ a: null, b: [{ c: null, d: 1 }] }, null];
+
+  expect(applyMergePatch({ x: [] }, { x: list })).toEqual({ x: [{ b: [{ d: 1 }] }, null] });
+  expect(applyMergePatch({}, { x: list })).toEqual({ x: [{ b: [{ d: 1 }] }, null] });
+  expect(applyMergePatch({ x: {} }, { x: list })).toEqual({ x: list });
+});
