@@ -56,6 +56,8 @@ test("null in a field that is not nullable is dropped, but refused in an applied
     422,
     'Widget.example.com "n" is invalid: spec.size: Invalid value: "null": spec.size in body must be of type integer: "null"',
   ]);
+  const onUpdate = await server.request("PATCH", `${widgets("v1")}/w?fieldManager=x`, widget("v1", { size: null }), apply);
+  expect(onUpdate.status).toBe(422);
   const defaulted = await server.request("PATCH", `${widgets("v1")}/n?fieldManager=x`, widget("v1", { color: null }, { name: "n" }), apply);
   expect(defaulted.body.spec).toEqual({ color: "red" });
 });

@@ -52,7 +52,7 @@ export function* applyVerb(
     checkCreation(context, call, object);
     return objectResponse(context, call, 201, yield* createObject(context.rest, kind, namespace, withoutVersion(object), applied));
   }
-  const change = (old: Readonly<ApiObject>): ApiObject => decodePatched(kind, applyTo(old), options);
+  const change = (old: Readonly<ApiObject>): ApiObject => decodePatched(kind, applyTo(old), applied);
   const update = { ...applied, ...(scope === undefined ? {} : { scope }) };
   return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, update));
 }
