@@ -1,5 +1,5 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
-import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { equalJson, isJsonObject, type JsonObject, type JsonValue, sortedText } from "../json/json-value.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 
 /**
@@ -12,6 +12,7 @@ export class Correlation {
   readonly old: JsonValue;
   readonly #schema: JsonSchema;
   readonly #children = new Map<string | number, Correlation | undefined>();
+  #oldItems: ReadonlyMap<string, JsonValue> | undefined;
   #equal: boolean | undefined;
 
   constructor(value: JsonValue, old: JsonValue, schema: JsonSchema) {
@@ -43,9 +44,16 @@ export class Correlation {
       const { items } = this.#schema;
       if (items === undefined || !Array.isArray(this.value) || !Array.isArray(this.old)) return undefined;
       const value = this.value[index];
-      const old = value === undefined ? undefined : oldItem(this.#schema, this.old, value);
+      const old = value === undefined ? undefined : this.#oldItem(this.old, value);
       return value === undefined || old === undefined || old === null ? undefined : new Correlation(value, old, items);
     });
+  }
+
+  /** Like {@link oldItem}, with an index of the old list, which may be long. */
+  #oldItem(old: readonly JsonValue[], item: JsonValue): JsonValue | undefined {
+    if (this.#schema["x-kubernetes-list-type"] !== "map" || !isJsonObject<JsonValue>(item)) return undefined;
+    this.#oldItems ??= itemsByKeys(this.#schema, old);
+    return this.#oldItems.get(keysText(this.#schema, item));
   }
 
   #child(place: string | number, create: () => Correlation | undefined): Correlation | undefined {
@@ -70,4 +78,19 @@ export function oldItem(schema: JsonSchema, old: readonly JsonValue[], item: Jso
   if (schema["x-kubernetes-list-type"] !== "map" || !isJsonObject(item)) return undefined;
   const keys = schema["x-kubernetes-list-map-keys"] ?? [];
   return old.find((other) => isJsonObject(other) && keys.every((key) => equalJson(other[key], item[key])));
+}
+
+/** The first item of each key. */
+function itemsByKeys(schema: JsonSchema, items: readonly JsonValue[]): ReadonlyMap<string, JsonValue> {
+  const found = new Map<string, JsonValue>();
+  for (const item of items) {
+    const text = isJsonObject<JsonValue>(item) ? keysText(schema, item) : undefined;
+    if (text !== undefined && !found.has(text)) found.set(text, item);
+  }
+  return found;
+}
+
+function keysText(schema: JsonSchema, item: JsonObject): string {
+  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
+  return keys.map((key) => (item[key] === undefined ? "-" : sortedText(item[key]))).join();
 }

@@ -1,4 +1,5 @@
-import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue } from "@virtual-kubelet/kubernetes";
+import { isJsonObject, type JsonValue, sortedText } from "../json/json-value.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import { duplicate } from "../kinds/validation/field-errors.ts";
 import type { JsonSchema } from "./crd-fields.ts";
@@ -20,7 +21,9 @@ export function listTypeErrors(value: JsonValue, schema: JsonSchema, path: strin
   if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const property = memberSchema(schema, name);
-    return property === undefined ? [] : listTypeErrors(member, property, path === "" ? name : `${path}.${name}`);
+    if (property === undefined) return [];
+    const place = ownValue(schema.properties, name) === undefined ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
+    return listTypeErrors(member, property, place);
   });
 }
 
@@ -32,11 +35,12 @@ function duplicateErrors(value: readonly JsonValue[], schema: JsonSchema, path: 
     listType === "map" && isJsonObject(item)
       ? Object.fromEntries(keys.flatMap((key) => (item[key] === undefined ? [] : [[key, item[key]]])))
       : item;
-  const seen: JsonValue[] = [];
+  const seen = new Set<string>();
   return value.flatMap((item, index) => {
     const key = keyOf(item);
-    const isKnown = seen.some((other) => equalJson(other, key));
-    seen.push(key);
+    const text = sortedText(key);
+    const isKnown = seen.has(text);
+    seen.add(text);
     return isKnown ? [duplicate(`${path}[${index}]`, key)] : [];
   });
 }

@@ -1,4 +1,4 @@
-import { ownValue } from "@virtual-kubelet/kubernetes";
+import { isJsonObject, ownValue } from "@virtual-kubelet/kubernetes";
 
 /** Any JSON value. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
@@ -8,7 +8,7 @@ export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-export { isJsonObject } from "@virtual-kubelet/kubernetes";
+export { isJsonObject };
 
 /** Sets a member of an object. Unlike an assignment it also works for `__proto__`, which may be a key of a config map. */
 export function setMember<T>(object: Record<string, T>, key: string, value: T): void {
@@ -27,6 +27,14 @@ export function cloneJson(value: unknown): unknown {
     if (member !== undefined) setMember(copy, key, cloneJson(member));
   }
   return copy;
+}
+
+/** JSON with sorted keys: the same text for equal values. */
+export function sortedText(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
+  if (!isJsonObject<JsonValue>(value)) return JSON.stringify(value);
+  const members = Object.keys(value).toSorted();
+  return `{${members.map((key) => `${JSON.stringify(key)}:${sortedText(value[key] ?? null)}`).join(",")}}`;
 }
 
 /** Whether two JSON values are equal. The order of keys does not matter; `undefined` counts as absent. */
