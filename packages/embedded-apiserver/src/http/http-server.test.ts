@@ -4,11 +4,13 @@ import { request as httpsRequest } from "node:https";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { allow, startWebhookServer, webhookConfiguration } from "../test-support/webhook-server.ts";
 import { startApiServer, type ApiServer } from "../start-api-server.ts";
 
 interface Answer {
   readonly status: number | undefined;
   readonly body: string;
+  readonly warning?: string | undefined;
 }
 
 async function overHttp1(
@@ -25,7 +27,7 @@ async function overHttp1(
   });
   request.end(body);
   const [response] = await once(request, "response");
-  return { status: response.statusCode, body: await text(response) };
+  return { status: response.statusCode, body: await text(response), warning: response.headers.warning };
 }
 
 function open(
@@ -49,6 +51,22 @@ test("HTTPS answers over HTTP/1.1, with a certificate of the server's authority"
   expect(created.status).toBe(201);
   expect(JSON.parse(read.body).data).toEqual({ a: "ü" });
   await expect(overHttp1(server, "/version", { ca: "" })).rejects.toThrow();
+});
+
+test("a warning with any characters arrives as UTF-8", async () => {
+  await using hooks = await startWebhookServer({ "/": allow({ warnings: ["日本 é", "with\tcontrol"] }) });
+  await using server = await startApiServer({ controllers: false });
+  const configuration = webhookConfiguration("ValidatingWebhookConfiguration", "a", { clientConfig: hooks.clientConfig("") });
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  await overHttp1(server, path, { method: "POST", body: JSON.stringify(configuration) });
+
+  const created = await overHttp1(server, "/api/v1/namespaces/default/configmaps", {
+    method: "POST",
+    body: JSON.stringify({ metadata: { name: "c" } }),
+  });
+
+  expect(created.status).toBe(201);
+  expect(Buffer.from(created.warning ?? "", "latin1").toString()).toBe('299 - "日本 é"');
 });
 
 test("HTTPS serves concurrent requests over HTTP/2, and streams a watch line by line", async () => {

@@ -215,7 +215,7 @@ class PendingWrites {
 
 function writeHead(response: Response, status: number, headers: Readonly<Record<string, string>>): void {
   response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) if (!connectionHeaders.has(name)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(headers)) if (!connectionHeaders.has(name)) response.setHeader(name, asBytes(value));
 }
 
 /** Sends the headers of a watch at once, because its first event may take long. */
@@ -233,4 +233,9 @@ async function drained(response: Response): Promise<void> {
     response.once("drain", done);
     response.once("close", done);
   });
+}
+
+/** The UTF-8 bytes of a header, a character each: Node.js refuses other characters, and warnings of webhooks may have any. */
+function asBytes(value: string): string {
+  return Buffer.from(value, "utf8").toString("latin1");
 }

@@ -43,7 +43,7 @@ export function stream(body: AsyncIterable<Uint8Array>, contentType = "applicati
 /** Adds `Warning` headers. */
 export function withWarnings(response: ApiResponse, warnings: readonly string[]): ApiResponse {
   // The real server drops a warning that no header can contain: the one about duplicate keys of YAML has several lines.
-  const shown = warnings.filter((warning) => !/[\r\n]/.test(warning));
+  const shown = warnings.filter((warning) => !/\p{Cc}/u.test(warning));
   if (shown.length === 0) return response;
   const header = shown.map((warning) => `299 - "${warning.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(", ");
   return { ...response, headers: { ...response.headers, warning: header } };
