@@ -32,17 +32,21 @@ export function* createObject(
   options: WriteOptions = {},
 ): Steps<StoredObject> {
   const object = decodeObject(kind, body, options);
-  const { metadata } = object;
-  dropSystemFields(metadata);
-  setNamespace(kind, metadata, namespace);
+  dropSystemFields(object.metadata);
+  setNamespace(kind, object.metadata, namespace);
   checkNamespace(context, object, kind);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   trackFields(context, kind, { object, old: undefined, options });
-  const subject = admissionSubject("CREATE", { kind, namespace, name: metadata.name ?? "" }, options);
+  const subject = admissionSubject("CREATE", { kind, namespace, name: object.metadata.name ?? "" }, options);
   const plugins = context.admission.pluginsFor(subject);
-  if (plugins.length > 0) yield* admitThrough(plugins, "mutate", { ...subject, object, old: undefined });
+  if (plugins.length > 0) {
+    yield* admitThrough(plugins, "mutate", { ...subject, object, old: undefined });
+    setNamespace(kind, object.metadata, namespace);
+  }
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   const isGenerated = prepareNew(context, kind, namespace, object);
+  // Admission may have replaced the metadata.
+  const { metadata } = object;
   checkObject(kind, object, options.dryRun === true);
   if (plugins.length > 0) yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
   const ordered = orderMetadata(object);

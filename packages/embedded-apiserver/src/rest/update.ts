@@ -91,7 +91,10 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   checkName(address, object);
   setNamespace(kind, object.metadata, namespace);
   if (options.scope !== "all" || options.subresource !== undefined) trackFields(context, kind, { object, old, options });
-  if (plugins.length > 0) yield* admit("mutate");
+  if (plugins.length > 0) {
+    yield* admit("mutate");
+    setNamespace(kind, object.metadata, namespace);
+  }
   checkVersion(kind, object, stored);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   keepMetadata(object, old, options.scope);

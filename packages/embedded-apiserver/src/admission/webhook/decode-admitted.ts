@@ -60,7 +60,7 @@ function keepManagedFields(object: ApiObject, before: Readonly<ApiObject>, patch
   if (object.metadata === undefined) return undefined;
   const problem = wanted === undefined || wanted === null ? undefined : managedFieldsProblemOf(wanted);
   const kept = problem !== undefined || equalJson(old, wanted) ? old : wanted;
-  if (kept !== undefined && kept !== null) (object.metadata as { managedFields?: unknown }).managedFields = kept;
+  if (kept !== undefined && kept !== null && !equalJson(kept, [])) (object.metadata as { managedFields?: unknown }).managedFields = kept;
   return problem;
 }
 

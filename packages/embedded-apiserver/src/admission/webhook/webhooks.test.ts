@@ -298,3 +298,34 @@ test("a webhook is called only if its match conditions are true, which may read 
   const failed = await createMap(server, "none");
   expect([failed.status, failed.body.message]).toEqual([403, expect.stringContaining('configmaps "none" is forbidden: ')]);
 });
+
+test("a webhook cannot move an object to another namespace, nor to the name of another object", async () => {
+  await using hooks = await startWebhookServer({
+    "/mutate": patch([{ op: "replace", path: "/metadata/namespace", value: "elsewhere" }]),
+    "/rename": patch([{ op: "replace", path: "/metadata/name", value: "taken" }]),
+  });
+  await using server = await mutatedBy(hooks);
+  const message = "the namespace of the provided object does not match the namespace sent on the request";
+  expect(await createMap(server, "a")).toMatchObject({ status: 400, body: { message } });
+
+  await server.request("DELETE", `${registration}/mutatingwebhookconfigurations/a`);
+  await createMap(server, "taken", { data: { mine: "yes" } });
+  await createMap(server, "b");
+  await configure(server, "mutating", "a", { clientConfig: hooks.clientConfig("/rename") });
+  expect(await createMap(server, "c")).toMatchObject({ status: 409, body: { message: 'configmaps "taken" already exists' } });
+  expect((await server.request("GET", `${configMaps}/taken`)).body.data).toEqual({ mine: "yes" });
+
+  await server.request("DELETE", `${registration}/mutatingwebhookconfigurations/a`);
+  await configure(server, "mutating", "a", { clientConfig: hooks.clientConfig("/mutate") });
+  const patched = await server.request("PATCH", `${configMaps}/b`, { data: { a: "1" } }, "application/merge-patch+json");
+  expect(patched).toMatchObject({ status: 400, body: { message } });
+});
+
+test("a webhook that sets an empty list of field managers leaves none", async () => {
+  await using hooks = await startWebhookServer({ "/mutate": patch([{ op: "replace", path: "/metadata/managedFields", value: [] }]) });
+  await using server = await mutatedBy(hooks);
+
+  const { body } = await createMap(server, "a", { data: { a: "1" } });
+
+  expect("managedFields" in body.metadata).toBe(false);
+});
