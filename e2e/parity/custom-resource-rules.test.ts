@@ -57,6 +57,45 @@ const result = ({ status, body, headers }: Answer): object => ({
     .toSorted(),
 });
 
+test("patterns compile as in Go, and defaults are valid", async ({ api, namespace }) => {
+  const spec = (s: object): object => definition(`${namespace}.example.com`, object({ spec: object({ s }) }));
+  expect(
+    await refusals(api, crds, {
+      "look-ahead": spec({ ...text, pattern: "(?=x)" }),
+      "parenthesis missing": spec({ ...text, pattern: "(a" }),
+      "nested repetition": spec({ ...text, pattern: "a**" }),
+      "default that does not match": spec({ ...text, pattern: String.raw`^\/x$`, default: "nope" }),
+      "default of another type": spec({ ...text, default: 1 }),
+      "default with a wrong field": spec(object({ a: { ...integer, maximum: 3 } }, { default: { a: 5 } })),
+      "default with an unknown field": spec(object({ a: integer }, { default: { b: 5 } })),
+      "default with a good field": spec(object({ a: { ...integer, default: 7 } }, { default: { a: 5 } })),
+    }),
+  ).toMatchSnapshot();
+});
+
+test("patterns and expressions match as in Go", async ({ api, namespace }) => {
+  const path = await define(
+    api,
+    namespace,
+    object({
+      spec: object(
+        { s: { ...text, pattern: String.raw`^(?i)[\w-.]+\-x$` }, t: text, u: text },
+        rules(String.raw`!has(self.t) || self.t.matches('^[\\p{Greek}\\s]+$')`, "!has(self.u) || !self.u.matches('^a.b$')"),
+      ),
+    }),
+  );
+  expect(
+    await refusals(api, path, {
+      "pattern matches": gadget(namespace, { s: "a.b-X" }),
+      "pattern does not": gadget(namespace, { s: "zzz" }),
+      Greek: gadget(namespace, { t: "α β" }),
+      "white space that Go does not know": gadget(namespace, { t: "α\u00a0β" }),
+      "a dot is not only a character of a line": gadget(namespace, { u: "a\u2028b" }),
+    }),
+  ).toMatchSnapshot();
+  await api.delete(`${crds}/gadgets.${namespace}.example.com`);
+});
+
 test("rules of a definition have to compile", async ({ api, namespace }) => {
   const group = `${namespace}.example.com`;
   const spec = (properties: object, ...all: readonly (string | object)[]): object =>

@@ -1,7 +1,7 @@
 import { checkExpression, type Checked } from "./check.ts";
 import { CostLimitError, costLimitExceeded, CostTracker, perCallLimit } from "./cost.ts";
 import type { Environment } from "./environment.ts";
-import { planProgram, type Activation } from "./evaluate.ts";
+import { planProgram, type Activation, type Program } from "./evaluate.ts";
 import { issuesText, type Expression } from "./expression.ts";
 import { literalIssues, patternProblem } from "./literal-issues.ts";
 import { parseExpression } from "./parse.ts";
@@ -41,7 +41,13 @@ export function compileExpression(environment: Environment, source: string): Com
   if (issues.length > 0) return { problem: `compilation failed: ${issuesText(source, issues)}` };
   const pattern = patternProblem(expression);
   if (pattern !== undefined) return { problem: `program instantiation failed: ${pattern}` };
-  const program = planProgram(environment, checked, expression);
+  let program: Program;
+  try {
+    program = planProgram(environment, checked, expression);
+  } catch (error) {
+    if (error instanceof EvaluationError) return { problem: `program instantiation failed: ${error.message}` };
+    throw error;
+  }
   return {
     compiled: {
       source,

@@ -34,7 +34,7 @@ interface Plan {
 /** A program: evaluates an expression and adds its cost to the tracker. @throws EvaluationError or CostLimitError */
 export type Program = (activation: Activation, cost: CostTracker) => Value;
 
-/** Creates the program of a checked expression. Source: github.com/google/cel-go v0.26.0 interpreter/planner.go and interpretable.go. */
+/** Creates the program of a checked expression. @throws EvaluationError for a constant that cannot be converted. Source: github.com/google/cel-go v0.26.0 interpreter/planner.go and interpretable.go. */
 export function planProgram(environment: Environment, checked: Checked, expression: Expression): Program {
   const { step } = new Planner(environment, checked).plan(expression);
   return (find, cost) => step({ find, cost });
@@ -159,10 +159,7 @@ class Planner {
     if (name === "@in" && overload?.id === "in_list" && isPrimitiveList(plans[1]?.constant))
       return membership(plans[0] ?? constant(null), plans[1].constant);
     const [only] = plans;
-    if (conversions.has(name) && plans.length === 1 && only?.constant !== undefined) {
-      const value = tryCall(declaration, [only.constant]);
-      if (value !== undefined) return constant(value);
-    }
+    if (conversions.has(name) && plans.length === 1 && only?.constant !== undefined) return constant(convert(declaration, only.constant));
     return {
       step: functionStep(
         declaration,
@@ -280,6 +277,8 @@ function isIndex({ name }: CallExpression): boolean {
   return name === "_[_]" || name === "_[?_]" || name === "_?._";
 }
 
+/** Conversions that parse a string. */
+const parsing: ReadonlySet<string> = new Set(["bool", "double", "int", "uint"]);
 /** Functions whose result for a constant is computed once. Source: cel-go common/overloads, `IsTypeConversionFunction`. */
 const conversions: ReadonlySet<string> = new Set([
   "bool",
@@ -294,11 +293,14 @@ const conversions: ReadonlySet<string> = new Set([
   "uint",
 ]);
 
-function tryCall(declaration: FunctionDeclaration, args: readonly Value[]): Value | undefined {
+/** Result of a conversion of a constant. @throws EvaluationError in the words of cel-go's planner */
+function convert(declaration: FunctionDeclaration, value: Value): Value {
   try {
-    return declaration.call(args);
-  } catch {
-    return undefined;
+    return declaration.call([value]);
+  } catch (error) {
+    if (typeof value === "string" && parsing.has(declaration.name))
+      throw new EvaluationError(`type conversion error from 'string' to '${declaration.name}'`);
+    throw error;
   }
 }
 

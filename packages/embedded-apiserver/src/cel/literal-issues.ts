@@ -1,7 +1,7 @@
 import type { Checked } from "./check.ts";
 import type { Environment } from "./environment.ts";
 import type { Expression, Issue, ListExpression, LiteralValue, MapExpression } from "./expression.ts";
-import { compileGoRegExp, goRegExpProblem } from "./functions/go-regexp.ts";
+import { goRegExpProblem } from "../go-regexp/go-regexp.ts";
 import { equalTypes, formatType, optionalOf, type CelType } from "./types.ts";
 import { CelUint, type Value } from "./values.ts";
 
@@ -27,7 +27,7 @@ function argumentIssues({ functions }: Environment, { name, args, target }: Expr
   if ((name === "duration" || name === "timestamp") && target === undefined)
     return fails(() => functions.get(name)?.call([valueOf(arg.value)])) ? [{ offset, message: `invalid ${name} argument` }] : [];
   const { value } = arg;
-  return name === "matches" && typeof value === "string" && fails(() => compileGoRegExp(value))
+  return name === "matches" && typeof value === "string" && goRegExpProblem(value) !== undefined
     ? [{ offset, message: "invalid matches argument" }]
     : [];
 }

@@ -209,8 +209,9 @@ export function equalValues(a: Value, b: Value): boolean {
   const left = numberOf(a);
   if (left !== undefined) {
     const right = numberOf(b);
-    // oxlint-disable-next-line eqeqeq -- compares a bigint with a number by value
-    return right !== undefined && left == right;
+    if (right === undefined) return false;
+    // As in cel-go, an integer that is compared with a double becomes one.
+    return typeof left === typeof right ? left === right : Number(left) === Number(right);
   }
   return typeof a === "object" && typeof b === "object" && a !== null && b !== null && equalObjects(a, b);
 }

@@ -6,7 +6,7 @@ import { immutableErrors } from "../kinds/validation/immutable.ts";
 import { dns1035LabelProblems, dnsSubdomainProblems } from "../kinds/validation/names.ts";
 import type { CrdNames, CrdSpec, CrdStatus, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { rulesErrors } from "./validate-rules.ts";
-import { structuralErrors } from "./validate-schema.ts";
+import { defaultErrors, structuralErrors } from "./validate-schema.ts";
 
 /** Source of this file: k8s.io/apiextensions-apiserver v0.36.3 pkg/apis/apiextensions/validation/validation.go. */
 
@@ -70,7 +70,7 @@ function specErrors(spec: CrdSpec): FieldError[] {
 /** Rules are looked at only if their schema is structural. */
 function schemaErrors(schema: JsonSchema, field: string): FieldError[] {
   const errors = structuralErrors(schema, field);
-  return errors.length > 0 ? errors : rulesErrors(schema, field);
+  return errors.length > 0 ? errors : [...defaultErrors(schema, field), ...rulesErrors(schema, field)];
 }
 
 function groupErrors(group: string): FieldError[] {

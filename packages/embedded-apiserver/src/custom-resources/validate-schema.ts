@@ -1,6 +1,10 @@
+import { goRegExpProblem } from "../go-regexp/go-regexp.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, required } from "../kinds/validation/field-errors.ts";
+import { cloneJson } from "../json/json-value.ts";
 import type { JsonSchema } from "./crd-fields.ts";
+import { prune } from "./prune-and-default.ts";
+import { valueErrors } from "./validate-value.ts";
 
 const types: ReadonlySet<string> = new Set(["array", "boolean", "integer", "number", "object", "string"]);
 
@@ -17,7 +21,7 @@ export function structuralErrors(schema: JsonSchema, field: string): FieldError[
 }
 
 function nodeErrors(schema: JsonSchema, field: string, place: "root" | "field" | "item"): FieldError[] {
-  const { type = "", properties, additionalProperties, items } = schema;
+  const { type = "", properties, additionalProperties, items, pattern } = schema;
   const errors: FieldError[] = [];
   const isFree = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
   if (type === "" && !(isFree && place !== "root")) errors.push(required(`${field}.type`, missingType(place)));
@@ -27,10 +31,36 @@ function nodeErrors(schema: JsonSchema, field: string, place: "root" | "field" |
     errors.push(forbiddenField(`${field}.additionalProperties`, "additionalProperties and properties are mutual exclusive"));
   if (schema.uniqueItems === true)
     errors.push(forbiddenField(`${field}.uniqueItems`, "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"));
+  const problem = pattern === undefined ? undefined : goRegExpProblem(pattern);
+  if (problem !== undefined)
+    errors.push(invalidValue(`${field}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`));
   for (const [name, property] of Object.entries(properties ?? {}))
     errors.push(...nodeErrors(property, `${field}.properties[${name}]`, "field"));
   if (typeof additionalProperties === "object") errors.push(...nodeErrors(additionalProperties, `${field}.additionalProperties`, "field"));
   if (items !== undefined) errors.push(...nodeErrors(items, `${field}.items`, "item"));
+  return errors;
+}
+
+/**
+ * Checks that the defaults of a structural schema are valid and have no unknown fields.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/defaulting/validation.go; rules in CEL are not evaluated.
+ */
+export function defaultErrors(schema: JsonSchema, field: string): FieldError[] {
+  const { default: value, properties, items } = schema;
+  const errors: FieldError[] = [];
+  if (value !== undefined) {
+    const own = `${field}.default`;
+    const unknown: string[] = [];
+    // A path, because the root of an object may have `apiVersion`, `kind` and `metadata`.
+    prune(cloneJson(value), schema, unknown, own);
+    if (unknown.length > 0) errors.push(invalidValue(own, value, "must not have unknown fields"));
+    for (const error of valueErrors(value, schema, ""))
+      errors.push({ ...error, field: error.field === "" ? own : `${own}.${error.field}` });
+  }
+  for (const [name, property] of Object.entries(properties ?? {})) errors.push(...defaultErrors(property, `${field}.properties[${name}]`));
+  // Defaults are not permitted below additionalProperties.
+  if (items !== undefined) errors.push(...defaultErrors(items, `${field}.items`));
   return errors;
 }
 

@@ -27,6 +27,12 @@ test.each<[JsonValue, JsonSchema, string[]]>([
   [5, { type: "integer", maximum: 5, exclusiveMaximum: true }, ["spec: Invalid value: 5: spec in body should be less than 5"]],
   [4, { type: "integer", multipleOf: 3 }, ["spec: Invalid value: 4: spec in body should be a multiple of 3"]],
   ["", { type: "string", minLength: 1 }, ['spec: Invalid value: "": spec in body should be at least 1 chars long']],
+  [
+    "zzz",
+    { type: "string", pattern: String.raw`(?i)^a\-b$` },
+    [String.raw`spec: Invalid value: "zzz": spec in body should match '(?i)^a\-b$'`],
+  ],
+  ["A-B", { type: "string", pattern: String.raw`(?i)^a\-b$` }, []],
   ["x", { type: "string", format: "date-time" }, ['spec: Invalid value: "x": spec in body must be of type date-time: "x"']],
   ["2026-01-01T00:00:00Z", { type: "string", format: "date-time" }, []],
   [{}, { type: "object", properties: { a: { type: "string" } }, required: ["a"] }, ["spec.a: Required value"]],

@@ -1,4 +1,5 @@
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { compileGoRegExp, goRegExpProblem } from "../go-regexp/go-regexp.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import { invalidValue, notSupported, required, tooLong, tooMany } from "../kinds/validation/field-errors.ts";
 import type { Correlation } from "./correlation.ts";
@@ -105,13 +106,9 @@ function textErrors(value: string, schema: JsonSchema, path: string): FieldError
   return [invalidValue(path, value, `${body(path)} must be of type ${format}: ${JSON.stringify(value)}`)];
 }
 
-/** Go's regular expressions are almost JavaScript's. One that JavaScript cannot compile matches every string. */
+/** An expression that does not compile, which only definitions from before a check can have, matches no string. */
 function matches(pattern: string, value: string): boolean {
-  try {
-    return new RegExp(pattern, "u").test(value);
-  } catch {
-    return true;
-  }
+  return goRegExpProblem(pattern) === undefined && compileGoRegExp(pattern).test(value);
 }
 
 function arrayErrors(value: readonly JsonValue[], schema: JsonSchema, path: string, correlation: Correlation | undefined): FieldError[] {

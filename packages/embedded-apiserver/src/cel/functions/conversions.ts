@@ -65,13 +65,8 @@ export function doubleText(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
   const [, sign = "", digits = "0", exponentText = "0"] = /^(-?)([\d.]+)e([+-]\d+)$/.exec(value.toExponential()) ?? [];
   const exponent = Number(exponentText);
-  if (exponent >= -4 && exponent < 21) return Object.is(value, -0) ? "-0" : expand(value);
+  if (exponent >= -4 && exponent < 6) return Object.is(value, -0) ? "-0" : String(value);
   return `${sign}${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-}
-
-function expand(value: number): string {
-  const text = String(value);
-  return text.includes("e") ? value.toFixed(Math.max(0, 20)).replace(/\.?0+$/, "") : text;
 }
 
 function toText(value: Value): string {

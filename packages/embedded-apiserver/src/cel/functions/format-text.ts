@@ -106,7 +106,22 @@ function fixed(value: Value, precision: number): string {
   const number = numberOf(value);
   if (number === undefined) throw wrong("fixed-point clause can only be used on doubles", value);
   if (!Number.isFinite(Number(number))) return specialNumber(Number(number));
-  return Number(number).toLocaleString("en-US", { minimumFractionDigits: precision, maximumFractionDigits: precision });
+  const [whole = "", fraction] = roundedText(Number(number), precision).split(".");
+  const grouped = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+/** Most decimal places that `toFixed` writes. */
+const mostPlaces = 100;
+
+/** Text with a number of decimal places, rounded as in Go: from the exact value, half to even. */
+function roundedText(value: number, precision: number): string {
+  // `toFixed` writes numbers above 1e21 with an exponent. Its halves go up.
+  if (Math.abs(value) >= 1e21) return `${BigInt(value)}${precision > 0 ? "." : ""}${"0".repeat(precision)}`;
+  if (precision >= mostPlaces) return value.toFixed(mostPlaces) + "0".repeat(precision - mostPlaces);
+  const isExact = Number.isInteger(value * 2 ** (precision + 1));
+  const longer = value.toFixed(precision + 1);
+  return isExact && /[02468]\.?5$/.test(longer) ? longer.slice(0, -1).replace(/\.$/, "") : value.toFixed(precision);
 }
 
 const superscripts: Readonly<Record<string, string>> = Object.fromEntries(

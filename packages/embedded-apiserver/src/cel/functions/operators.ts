@@ -71,19 +71,16 @@ export function add(a: Value, b: Value): Value {
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.concat([a, b]);
   if (a instanceof CelTimestamp && b instanceof CelDuration) return checkTime(a.nanoseconds + b.nanoseconds, a.offsetMinutes);
   if (a instanceof CelDuration && b instanceof CelTimestamp) return checkTime(a.nanoseconds + b.nanoseconds, b.offsetMinutes);
-  if (a instanceof CelDuration && b instanceof CelDuration)
-    return new CelDuration(checkInt(a.nanoseconds + b.nanoseconds, "duration overflow"));
+  if (a instanceof CelDuration && b instanceof CelDuration) return new CelDuration(checkInt(a.nanoseconds + b.nanoseconds));
   if (typeof a === "string" || a instanceof CelList || a instanceof Uint8Array || a instanceof CelTimestamp || a instanceof CelDuration)
     throw noOverload();
   return plus(a, b);
 }
 
 function subtract(a: Value, b: Value): Value {
-  if (a instanceof CelTimestamp && b instanceof CelTimestamp)
-    return new CelDuration(checkInt(a.nanoseconds - b.nanoseconds, "duration overflow"));
+  if (a instanceof CelTimestamp && b instanceof CelTimestamp) return new CelDuration(checkInt(a.nanoseconds - b.nanoseconds));
   if (a instanceof CelTimestamp && b instanceof CelDuration) return checkTime(a.nanoseconds - b.nanoseconds, a.offsetMinutes);
-  if (a instanceof CelDuration && b instanceof CelDuration)
-    return new CelDuration(checkInt(a.nanoseconds - b.nanoseconds, "duration overflow"));
+  if (a instanceof CelDuration && b instanceof CelDuration) return new CelDuration(checkInt(a.nanoseconds - b.nanoseconds));
   if (a instanceof CelTimestamp || a instanceof CelDuration) throw noOverload();
   return minus(a, b);
 }

@@ -1,7 +1,7 @@
 import { declare, type FunctionPart } from "../signatures.ts";
 import { ArrayList, CelList, EvaluationError, type Value } from "../values.ts";
 import { formatText } from "./format-text.ts";
-import { compileGoRegExp, goRegExpProblem } from "./go-regexp.ts";
+import { compileGoRegExp, goRegExpProblem, type GoRegExp } from "../../go-regexp/go-regexp.ts";
 
 /** Source of this file: github.com/google/cel-go v0.26.0 ext/strings.go (version 2), and k8s.io/apiserver v0.36.3 pkg/cel/library/regex.go. */
 
@@ -93,19 +93,18 @@ function quote(text: Value): string {
 
 /** Text without the white space that Go's `strings.TrimSpace` removes. */
 function trim(text: Value): string {
-  return String(text).replaceAll(/^[\s\u0085]+|[\s\u0085]+$/g, "");
+  return String(text).replaceAll(/^(?:(?!\ufeff)[\s\u0085])+|(?:(?!\ufeff)[\s\u0085])+$/g, "");
 }
 
-function expression(pattern: Value | undefined, prefix: string): RegExp {
+function expression(pattern: Value | undefined, prefix: string): GoRegExp {
   const problem = goRegExpProblem(String(pattern));
   if (problem !== undefined) throw new EvaluationError(prefix + problem);
   return compileGoRegExp(String(pattern));
 }
 
 function findAll(text: Value, pattern: Value, limit: Value = -1n): ArrayList {
-  const { source, flags } = expression(pattern, "Illegal regex: ");
-  const found = Array.from(String(text).matchAll(new RegExp(source, `${flags}g`)), ([match]) => match);
-  return new ArrayList(Number(limit) < 0 ? found : found.slice(0, Number(limit)));
+  const most = Number(limit) < 0 ? undefined : Number(limit);
+  return new ArrayList(expression(pattern, "Illegal regex: ").findAll(String(text), most));
 }
 
 const ascii = (text: Value, pattern: RegExp, change: (text: string) => string): string => String(text).replaceAll(pattern, change);
@@ -147,7 +146,7 @@ export const stringFunctions: readonly FunctionPart[] = [
   declare(
     "find",
     ["string_find_string string.(string) -> string"],
-    (text, pattern) => expression(pattern, "Illegal regex: ").exec(String(text))?.[0] ?? "",
+    (text, pattern) => expression(pattern, "Illegal regex: ").find(String(text)) ?? "",
   ),
   declare(
     "findAll",
