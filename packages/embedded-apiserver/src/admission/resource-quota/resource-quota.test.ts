@@ -63,3 +63,21 @@ test("other namespaces are not limited, and nothing is counted after the quota i
   cluster.create(configMapKind, { metadata: { name: "a", namespace: "default" } });
   expect(cluster.get(configMapKind, "default", "a")).toBeDefined();
 });
+
+test("a pod counts until it ends, whatever was counted before", async () => {
+  const cluster = await worldWithQuota({ "requests.cpu": "1" });
+  cluster.cluster.create(podKind, pod("a", "600m"));
+  cluster.cluster.create(podKind, pod("b", "300m"));
+  cluster.cluster.delete(podKind, "default", "b");
+  await cluster.settle();
+  expect(used(cluster)).toEqual({ "requests.cpu": "600m" });
+  cluster.cluster.update(
+    podKind,
+    "default",
+    "a",
+    (stored) => ({ ...stored, status: { ...stored["status"], phase: "Succeeded" } }),
+    "status",
+  );
+  await cluster.settle();
+  expect(used(cluster)).toEqual({ "requests.cpu": "0" });
+});

@@ -1,6 +1,6 @@
-import { formatResources, type ResourceQuantities } from "@virtual-kubelet/kubernetes";
+import { addQuantities, formatResources, type Quantity, type ResourceQuantities } from "@virtual-kubelet/kubernetes";
 import { scopesOf } from "../../admission/resource-quota/check-quota.ts";
-import { addUsage, countsResource, isCharged, isInScope, isQuotaKind, usageOf } from "../../admission/resource-quota/usage.ts";
+import { countsResource, isCharged, isInScope, isQuotaKind, usageOf } from "../../admission/resource-quota/usage.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { resourceQuotaKind } from "../../kinds/plain/quotas.ts";
 import type { Quantities, ResourceQuotaSpec } from "../../kinds/plain/validate-quotas.ts";
@@ -32,6 +32,7 @@ export function startResourceQuotaController(context: ControllerContext): Dispos
   const queue = resources.use(createWorkQueue({ ...context, process: sync }));
   const quotas = resources.use(new ObjectIndex(cluster, resourceQuotaKind, ({ metadata }) => [metadata.namespace ?? ""]));
   const watched = new Map<Kind, Disposable>();
+  const amounts = new WeakMap<Readonly<ApiObject>, ResourceQuantities>();
   resources.defer(() => watched.forEach((watch) => watch[Symbol.dispose]()));
   resources.use(
     cluster.watch(resourceQuotaKind, ({ type, object }) => {
@@ -83,20 +84,33 @@ export function startResourceQuotaController(context: ControllerContext): Dispos
     return resyncMs;
   }
 
+  /** What an object counts. It is computed once per state of the object, because every deletion counts the whole namespace again. */
+  function amountsOf(kind: Kind, object: Readonly<ApiObject>): ResourceQuantities {
+    const known = amounts.get(object);
+    if (known !== undefined) return known;
+    const usage = usageOf(kind, object, clock.now());
+    // What a deleted pod counts depends on the time.
+    if (object.metadata.deletionTimestamp === undefined) amounts.set(object, usage);
+    return usage;
+  }
+
   /** Usage of the resources that some kind counts. */
   function countAll(quota: Readonly<ApiObject>): Readonly<Record<string, string>> {
     const spec: ResourceQuotaSpec = quota["spec"];
     const scopes = scopesOf(spec);
     const hard = Object.keys(spec.hard ?? {});
-    let total: ResourceQuantities = new Map();
+    const total = new Map<string, Quantity>();
+    const add = (resource: string, amount: Quantity): void => {
+      const known = total.get(resource);
+      total.set(resource, known === undefined ? amount : addQuantities(known, amount));
+    };
     for (const kind of new Set(cluster.kinds().filter(isQuotaKind))) {
-      const resourceNames = hard.filter((resource) => countsResource(kind, resource));
-      if (resourceNames.length === 0) continue;
-      total = addUsage(total, new Map(resourceNames.map((resource) => [resource, { nano: 0n, format: "DecimalSI" }])));
+      const resourceNames = new Set(hard.filter((resource) => countsResource(kind, resource)));
+      if (resourceNames.size === 0) continue;
+      for (const resource of resourceNames) add(resource, { nano: 0n, format: "DecimalSI" });
       for (const object of cluster.list(kind, quota.metadata.namespace)) {
         if (!scopes.every((requirement) => isInScope(kind, object, requirement))) continue;
-        const usage = [...usageOf(kind, object, clock.now())].filter(([resource]) => resourceNames.includes(resource));
-        total = addUsage(total, new Map(usage));
+        for (const [resource, amount] of amountsOf(kind, object)) if (resourceNames.has(resource)) add(resource, amount);
       }
     }
     return formatResources(total);
