@@ -1,5 +1,6 @@
 import { backgroundClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import type { KeyPair } from "@virtual-kubelet/pki";
+import { Aggregator } from "./aggregation/aggregator.ts";
 import { createAdmissionPlugins } from "./admission/plugins.ts";
 import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
 import { bootstrap } from "./bootstrap/bootstrap.ts";
@@ -165,6 +166,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     using _following = following;
   };
   const onError = (error: unknown): void => options.onControllerError?.(error);
+  const { issueFrontProxy } = credentials;
+  const aggregator = answering.use(new Aggregator({ cluster: registry, clock, issueClient: issueFrontProxy, onError }));
   let isStarted = false;
   await using _started = { [Symbol.asyncDispose]: async () => (isStarted ? undefined : close()) };
   const authorizer = answering.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
@@ -182,8 +185,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       discoveryResponse(path, query, accept, {
         kinds: path.startsWith("/apis") ? [...kindTable.all, ...metricsKinds(metrics)] : kindTable.all,
         serverAddress: server === undefined ? "" : `${host.includes(":") ? `[${host}]` : host}:${String(server.port)}`,
+        aggregated: aggregator.isIdle ? undefined : aggregator,
       }),
     metrics: (path, query) => metricsResponse({ cluster: registry, clock, source: metrics }, path, query),
+    forward: (request, path, user) => aggregator.answer(request, path, user),
     version: versionInfo,
   };
   const faults = answering.use(
@@ -197,9 +202,17 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const handle: RequestHandler = (request) => faults.handle(request);
   answering.defer(() => watches.forEach((watch) => watch.close()));
   if (options.listen !== false)
-    server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem, handle });
+    server = await openHttpServer({
+      host,
+      port: options.port ?? 0,
+      serving: credentials.serving,
+      clientCaPem,
+      handle,
+      isForwarded: (url) => aggregator.isForwarded(url),
+    });
   const port = server?.port ?? options.port ?? 443;
-  following.use(bootstrap(registry.context, { host, port, caPem, clientCaPem: credentials.publishedClientCaPem, onError }));
+  const { publishedClientCaPem, frontProxyCaPem } = credentials;
+  following.use(bootstrap(registry.context, { host, port, caPem, clientCaPem: publishedClientCaPem, frontProxyCaPem, onError }));
   registry.context.admission.add(...createAdmissionPlugins({ cluster: registry, clock, random, authorizer, resources: answering }));
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   following.use(serveCustomResources({ cluster: registry, clock, random, kinds: kindTable, onError }));

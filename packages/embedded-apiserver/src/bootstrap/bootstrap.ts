@@ -1,5 +1,6 @@
 import { isIPv4 } from "node:net";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { frontProxyName } from "../certificates/server-credentials.ts";
 import { configMapKind } from "../kinds/config/config-map.ts";
 import { namespaceKind } from "../kinds/namespace.ts";
 import { endpointsKind, endpointSliceKind } from "../kinds/plain/named-kinds.ts";
@@ -27,6 +28,8 @@ export interface BootstrapOptions {
   readonly caPem: string;
   /** Authority of client certificates, PEM. */
   readonly clientCaPem: string;
+  /** Authority of the client certificate for aggregated API servers, PEM. */
+  readonly frontProxyCaPem: string;
   /** Called with errors of writes that had to wait for admission; default: they are ignored. */
   readonly onError?: (error: unknown) => void;
 }
@@ -39,7 +42,7 @@ export interface BootstrapOptions {
  */
 export function bootstrap(
   context: RestContext,
-  { host, port, caPem, clientCaPem, onError = () => undefined }: BootstrapOptions,
+  { host, port, caPem, clientCaPem, frontProxyCaPem, onError = () => undefined }: BootstrapOptions,
 ): Disposable {
   const { cluster, clock } = context;
   for (const name of systemNamespaces) cluster.create(namespaceKind, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
@@ -60,7 +63,7 @@ export function bootstrap(
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
-    data: { "client-ca-file": clientCaPem },
+    data: authenticationData(clientCaPem, frontProxyCaPem),
   });
   cluster.create(configMapKind, {
     metadata: { name: "kube-apiserver-legacy-service-account-token-tracking", namespace: "kube-system" },
@@ -74,6 +77,18 @@ export function bootstrap(
   resources.use(maintainServiceAddresses(cluster, { clock, range: context.serviceClusterIpRange }));
   if (context.serviceAccounts) resources.use(maintainNamespaceDefaults(cluster, caPem, onError));
   return resources;
+}
+
+/** Source: pkg/controlplane/controller/clusterauthenticationtrust of Kubernetes v1.36.3. */
+function authenticationData(clientCaPem: string, frontProxyCaPem: string): Readonly<Record<string, string>> {
+  return {
+    "client-ca-file": clientCaPem,
+    "requestheader-allowed-names": JSON.stringify([frontProxyName]),
+    "requestheader-client-ca-file": frontProxyCaPem,
+    "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+    "requestheader-group-headers": '["X-Remote-Group"]',
+    "requestheader-username-headers": '["X-Remote-User"]',
+  };
 }
 
 /** Creates the endpoints of the service `kubernetes`. Source: pkg/controlplane/reconcilers of Kubernetes v1.36.3. */

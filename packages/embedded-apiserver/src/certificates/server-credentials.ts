@@ -11,9 +11,16 @@ export interface ServerCredentials {
   readonly clientCaPem: readonly string[];
   /** The one of them that is published for other servers. */
   readonly publishedClientCaPem: string;
+  /** Authority of {@link issueFrontProxy}, PEM, by which aggregated API servers recognize this server. */
+  readonly frontProxyCaPem: string;
+  /** Issues the client certificate for aggregated API servers. */
+  issueFrontProxy(): KeyPair;
   /** Issues a client certificate for a user; the groups are the organizations of its subject. */
   issueClient(user: string, groups: readonly string[]): KeyPair;
 }
+
+/** Name in the client certificate for aggregated API servers, as kubeadm calls it. */
+export const frontProxyName = "front-proxy-client";
 
 const dayMs = 86_400_000;
 const validityMs = 365 * dayMs;
@@ -52,12 +59,15 @@ export function createServerCredentials({
   ]);
   const validity = { notBeforeMs: clock.now() - clockSkewMs, notAfterMs: clock.now() + validityMs };
   const authority = createCertificateAuthority("embedded-apiserver-ca", validity);
+  const frontProxy = createCertificateAuthority("front-proxy-ca", validity);
   return {
     authority,
     serving: serving ?? authority.issue({ commonName: "kube-apiserver", names: [...names], usages: ["server auth"], validity }),
     caPem: serving?.certificate ?? authority.certificate,
     clientCaPem: clientCaPem === undefined ? [authority.certificate] : [authority.certificate, clientCaPem],
     publishedClientCaPem: clientCaPem ?? authority.certificate,
+    frontProxyCaPem: frontProxy.certificate,
+    issueFrontProxy: () => frontProxy.issue({ commonName: frontProxyName, usages: ["client auth"], validity }),
     issueClient: (user, groups) => authority.issue({ commonName: user, organizations: groups, usages: ["client auth"], validity }),
   };
 }

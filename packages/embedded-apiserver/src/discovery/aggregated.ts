@@ -1,5 +1,5 @@
 import type { Kind } from "../kinds/kind.ts";
-import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions, versionsOf } from "./api-resources.ts";
+import { type AggregatedVersions, type ApiResource, apiResources, type BodyKind, type GroupVersion, groupsOf } from "./api-resources.ts";
 
 export type AggregatedVersion = "v2" | "v2beta1";
 
@@ -8,17 +8,26 @@ export type AggregatedVersion = "v2" | "v2beta1";
  *
  * @param isCore - true for `/api`
  */
-export function aggregatedDiscovery(isCore: boolean, version: AggregatedVersion, kinds: readonly Kind[]): unknown {
-  const groups = [...new Set(groupVersions(kinds).map(({ group }) => group))].filter((group) => (group === "") === isCore);
-  const items = groups.map((group) => ({
+export function aggregatedDiscovery(
+  isCore: boolean,
+  version: AggregatedVersion,
+  kinds: readonly Kind[],
+  aggregated?: AggregatedVersions,
+): unknown {
+  const groups = groupsOf(kinds, aggregated).filter(({ group }) => (group === "") === isCore);
+  const items = groups.map(({ group, versions }) => ({
     metadata: group === "" ? {} : { name: group },
-    versions: versionsOf(group, kinds).map((one) => ({
-      version: one,
-      resources: apiResources({ group, version: one }, kinds).map((resource) => entry(resource, { group, version: one })),
-      freshness: "Current",
-    })),
+    versions: versions.map((one) => aggregated?.describe({ group, version: one }) ?? ownVersion({ group, version: one }, kinds)),
   }));
   return { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
+}
+
+function ownVersion(groupVersion: GroupVersion, kinds: readonly Kind[]): object {
+  return {
+    version: groupVersion.version,
+    resources: apiResources(groupVersion, kinds).map((resource) => entry(resource, groupVersion)),
+    freshness: "Current",
+  };
 }
 
 function entry({ kind, verbs, subresources }: ApiResource, groupVersion: GroupVersion): object {

@@ -100,8 +100,31 @@ export function groupVersions(kinds: readonly Kind[]): GroupVersion[] {
   return known;
 }
 
+/** A group and its versions, the preferred one first. */
+export interface GroupVersions {
+  readonly group: string;
+  readonly versions: readonly string[];
+}
+
+/** Groups and versions of aggregated API servers. */
+export interface AggregatedVersions {
+  /** Adds their groups and versions to those of the server, in the order of all API services. */
+  inOrder(own: readonly GroupVersions[]): readonly GroupVersions[];
+  /** Their entries in aggregated discovery; `undefined` for other versions. */
+  describe(groupVersion: GroupVersion): object | undefined;
+  /** Entries of their documents at `/openapi/v3`. */
+  openApiPaths(): Readonly<Record<string, object>>;
+}
+
+/** Groups of the server and of aggregated API servers. */
+export function groupsOf(kinds: readonly Kind[], aggregated?: AggregatedVersions): readonly GroupVersions[] {
+  const groups = [...new Set(groupVersions(kinds).map(({ group }) => group))];
+  const own = groups.map((group) => ({ group, versions: versionsOf(group, kinds) }));
+  return aggregated?.inOrder(own) ?? own;
+}
+
 /** Versions of a group, the preferred one first. */
-export function versionsOf(group: string, kinds: readonly Kind[]): string[] {
+function versionsOf(group: string, kinds: readonly Kind[]): string[] {
   const versions = groupVersions(kinds).filter((one) => one.group === group);
   return versions.map(({ version }) => version).toSorted(compareVersions);
 }
@@ -111,7 +134,7 @@ export function versionsOf(group: string, kinds: readonly Kind[]): string[] {
  *
  * Source: k8s.io/apimachinery v0.36.3 pkg/version/helpers.go, `CompareKubeAwareVersionStrings`.
  */
-function compareVersions(a: string, b: string): number {
+export function compareVersions(a: string, b: string): number {
   const [left, right] = [versionRank(a), versionRank(b)];
   if (left === undefined || right === undefined) return left === right ? (a < b ? -1 : 1) : left === undefined ? 1 : -1;
   return right.stage - left.stage || right.major - left.major || right.minor - left.minor;

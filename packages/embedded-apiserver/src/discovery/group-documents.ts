@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import { storageFormOf } from "../kinds/kind.ts";
 import type { Kind } from "../kinds/kind.ts";
-import { type ApiResource, apiResources, type GroupVersion, groupVersionName, groupVersions, versionsOf } from "./api-resources.ts";
+import {
+  type AggregatedVersions,
+  type ApiResource,
+  apiResources,
+  type GroupVersion,
+  groupVersionName,
+  groupsOf,
+  type GroupVersions,
+} from "./api-resources.ts";
 
 /** Document at `/api`. @param serverAddress - host and port; empty if the server does not listen */
 export function coreVersions(serverAddress: string): unknown {
@@ -13,21 +21,20 @@ export function coreVersions(serverAddress: string): unknown {
 }
 
 /** Document at `/apis`. */
-export function groupList(kinds: readonly Kind[]): unknown {
-  const groups = new Set(groupVersions(kinds).map(({ group }) => group));
-  groups.delete("");
-  return { kind: "APIGroupList", apiVersion: "v1", groups: [...groups].map((group) => groupBody(group, kinds)) };
+export function groupList(kinds: readonly Kind[], aggregated?: AggregatedVersions): unknown {
+  const groups = groupsOf(kinds, aggregated).filter(({ group }) => group !== "");
+  return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupBody) };
 }
 
 /** Document at `/apis/GROUP`; `undefined` if the group does not exist. */
-export function groupDocument(group: string, kinds: readonly Kind[]): unknown {
-  const isKnown = groupVersions(kinds).some((one) => one.group === group && group !== "");
-  return isKnown ? { kind: "APIGroup", apiVersion: "v1", ...groupBody(group, kinds) } : undefined;
+export function groupDocument(group: string, kinds: readonly Kind[], aggregated?: AggregatedVersions): unknown {
+  const found = group === "" ? undefined : groupsOf(kinds, aggregated).find((one) => one.group === group);
+  return found === undefined ? undefined : { kind: "APIGroup", apiVersion: "v1", ...groupBody(found) };
 }
 
-function groupBody(group: string, kinds: readonly Kind[]): object {
-  const versions = versionsOf(group, kinds).map((version) => ({ groupVersion: groupVersionName({ group, version }), version }));
-  return { name: group, versions, preferredVersion: versions[0] };
+function groupBody({ group, versions }: GroupVersions): object {
+  const named = versions.map((version) => ({ groupVersion: groupVersionName({ group, version }), version }));
+  return { name: group, versions: named, preferredVersion: named[0] };
 }
 
 /** Document at `/api/v1` and `/apis/GROUP/VERSION`; `undefined` if group or version does not exist. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds as builtInKinds } from "../kinds/index.ts";
 import { aggregatedDiscovery, type AggregatedVersion } from "./aggregated.ts";
-import type { GroupVersion } from "./api-resources.ts";
+import type { AggregatedVersions, GroupVersion } from "./api-resources.ts";
 import { coreVersions, groupDocument, groupList, resourceList } from "./group-documents.ts";
 import { openApiDocument, openApiIndex } from "./openapi.ts";
 
@@ -20,6 +20,8 @@ export interface DiscoveredServer {
   readonly kinds?: readonly Kind[];
   /** Host and port for clients; empty if the server does not listen. */
   readonly serverAddress?: string;
+  /** What aggregated API servers add; default: nothing. */
+  readonly aggregated?: AggregatedVersions | undefined;
 }
 
 /**
@@ -36,38 +38,44 @@ export function discoveryResponse(
   path: string,
   query: URLSearchParams,
   accept: string | undefined,
-  { kinds = builtInKinds, serverAddress = "" }: DiscoveredServer = {},
+  { kinds = builtInKinds, serverAddress = "", aggregated }: DiscoveredServer = {},
 ): DiscoveryResponse | undefined {
+  const served = { kinds, aggregated };
   const [root, ...rest] = path.split("/").filter((segment) => segment !== "");
   switch (root) {
     case "api":
-      if (rest.length === 0) return rootDocument(coreVersions(serverAddress), accept, kinds);
+      if (rest.length === 0) return rootDocument(coreVersions(serverAddress), accept, served);
       return rest.length === 1 ? found(resourceList({ group: "", version: rest[0] ?? "" }, kinds)) : undefined;
     case "apis":
-      return groupResponse(rest, accept, kinds);
+      return groupResponse(rest, accept, served);
     case "openapi":
       if (rest[0] === "v2" && rest.length === 1) return openApiV2Response(accept);
-      return rest[0] === "v3" ? openApiResponse(rest.slice(1), query, kinds) : undefined;
+      return rest[0] === "v3" ? openApiResponse(rest.slice(1), query, served) : undefined;
     default:
       return undefined;
   }
 }
 
+type Served = Required<Pick<DiscoveredServer, "kinds">> & Pick<DiscoveredServer, "aggregated">;
+
 function groupResponse(
   [group, version, ...surplus]: readonly string[],
   accept: string | undefined,
-  kinds: readonly Kind[],
+  served: Served,
 ): DiscoveryResponse | undefined {
-  if (group === undefined) return rootDocument(undefined, accept, kinds);
+  const { kinds, aggregated } = served;
+  if (group === undefined) return rootDocument(undefined, accept, served);
   if (surplus.length > 0) return undefined;
-  return found(version === undefined ? groupDocument(group, kinds) : group === "" ? undefined : resourceList({ group, version }, kinds));
+  return found(
+    version === undefined ? groupDocument(group, kinds, aggregated) : group === "" ? undefined : resourceList({ group, version }, kinds),
+  );
 }
 
 /** @param core - document of `/api`; `undefined` for `/apis` */
-function rootDocument(core: unknown, accept: string | undefined, kinds: readonly Kind[]): DiscoveryResponse {
+function rootDocument(core: unknown, accept: string | undefined, { kinds, aggregated }: Served): DiscoveryResponse {
   const version = acceptedAggregation(accept);
-  if (version === undefined) return json(core ?? groupList(kinds));
-  const response = json(aggregatedDiscovery(core !== undefined, version, kinds));
+  if (version === undefined) return json(core ?? groupList(kinds, aggregated));
+  const response = json(aggregatedDiscovery(core !== undefined, version, kinds, aggregated));
   const etag = `"${createHash("sha512").update(response.body).digest("hex").toUpperCase()}"`;
   const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   return { ...response, headers: { ...response.headers, "content-type": contentType, "cache-control": "public", vary: "Accept", etag } };
@@ -85,8 +93,8 @@ function acceptedAggregation(accept: string | undefined): AggregatedVersion | un
   return undefined;
 }
 
-function openApiResponse(path: readonly string[], query: URLSearchParams, kinds: readonly Kind[]): DiscoveryResponse | undefined {
-  if (path.length === 0) return json(openApiIndex(kinds));
+function openApiResponse(path: readonly string[], query: URLSearchParams, { kinds, aggregated }: Served): DiscoveryResponse | undefined {
+  if (path.length === 0) return json(openApiIndex(kinds, aggregated));
   const groupVersion = documentGroupVersion(path);
   const document = groupVersion === undefined ? undefined : openApiDocument(groupVersion, kinds);
   if (document === undefined) return undefined;

@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Kind } from "../kinds/kind.ts";
 import { openApiDefinitions, type OpenApiSchema } from "../kinds/schema/schema.ts";
-import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions } from "./api-resources.ts";
+import {
+  type AggregatedVersions,
+  type ApiResource,
+  apiResources,
+  type BodyKind,
+  type GroupVersion,
+  groupVersions,
+} from "./api-resources.ts";
 
 /** OpenAPI document of one group and version. */
 export interface OpenApiDocument {
@@ -11,12 +18,12 @@ export interface OpenApiDocument {
 }
 
 /** Document at `/openapi/v3`: the index of the other documents. */
-export function openApiIndex(kinds: readonly Kind[]): unknown {
+export function openApiIndex(kinds: readonly Kind[], aggregated?: AggregatedVersions): unknown {
   const entry = (groupVersion: GroupVersion): [path: string, item: object] => {
     const path = documentPath(groupVersion);
     return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${openApiDocument(groupVersion, kinds)?.hash}` }];
   };
-  return { paths: Object.fromEntries(groupVersions(kinds).map(entry)) };
+  return { paths: { ...Object.fromEntries(groupVersions(kinds).map(entry)), ...aggregated?.openApiPaths() } };
 }
 
 /** Such as `api/v1` or `apis/apps/v1`. */

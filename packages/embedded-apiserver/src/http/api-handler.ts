@@ -20,6 +20,8 @@ export interface ApiHandlerContext extends ResourceContext, AuthenticationContex
   readonly discovery: (path: string, query: URLSearchParams, accept: string | undefined) => DiscoveryResponse | undefined;
   /** Serves the metrics APIs; `undefined` for other paths. */
   readonly metrics?: (path: string, query: URLSearchParams) => ApiResponse | undefined;
+  /** Answers what is forwarded to aggregated API servers; `undefined` for other paths. */
+  readonly forward?: (request: ApiRequest, path: string, user: UserInfo) => Promise<ApiResponse> | undefined;
   /** Body of `/version`. */
   readonly version: Readonly<Record<string, string>>;
 }
@@ -79,6 +81,8 @@ function privateResponse(
   request: ApiRequest,
   { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo },
 ): Answer {
+  const forwarded = context.forward?.(request, path, user);
+  if (forwarded !== undefined) return forwarded;
   if (request.method === "GET") {
     if (path === "/") return json(200, { paths: rootPaths(context) });
     const document = context.discovery(path, query, request.headers["accept"]);

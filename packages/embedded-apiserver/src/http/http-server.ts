@@ -17,6 +17,8 @@ export interface HttpServerOptions {
   /** Authorities that sign client certificates, PEM. */
   readonly clientCaPem: readonly string[];
   readonly handle: RequestHandler;
+  /** Whether a URL is forwarded to another server, with upgrades; default: none is. */
+  readonly isForwarded?: (url: string) => boolean;
 }
 
 /** A listening HTTPS server. */
@@ -51,7 +53,10 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     settings: { maxConcurrentStreams: 1000 },
   });
   // Read by the HTTP/1.1 side of the server, but missing in the types.
-  Object.assign(server, { keepAliveTimeout: idleTimeoutMs, shouldUpgradeCallback: isUpgrade });
+  Object.assign(server, {
+    keepAliveTimeout: idleTimeoutMs,
+    shouldUpgradeCallback: (request: IncomingMessage) => isUpgrade(request, options.isForwarded),
+  });
   const sockets = new Set<Socket>();
   server.on("secureConnection", (socket: Socket) => {
     sockets.add(socket);
@@ -96,7 +101,8 @@ async function answer(options: HttpServerOptions, request: Request, response: Re
 }
 
 /** Whether the connection is handed over. Other upgrade requests are answered as if they had not asked for one. */
-function isUpgrade({ url = "", headers }: IncomingMessage): boolean {
+function isUpgrade({ url = "", headers }: IncomingMessage, isForwarded: HttpServerOptions["isForwarded"] = () => false): boolean {
+  if (isForwarded(url)) return true;
   return /\/(exec|attach|portforward|proxy)([/?]|$)/.test(url) && /websocket|spdy\/3\.1/i.test(headers.upgrade ?? "");
 }
 

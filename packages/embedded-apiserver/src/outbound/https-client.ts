@@ -77,7 +77,7 @@ export class HttpsClient implements Disposable {
 }
 
 /** TLS options for a target, also for upgraded connections. */
-function tlsOptions({ caPem, insecure = false, client }: HttpsTarget): AgentOptions {
+export function tlsOptions({ caPem, insecure = false, client }: HttpsTarget): AgentOptions {
   return {
     rejectUnauthorized: !insecure,
     // As in Go, the bundle may be the certificate of the server itself; envtest gives that.
@@ -88,7 +88,7 @@ function tlsOptions({ caPem, insecure = false, client }: HttpsTarget): AgentOpti
 }
 
 /** Name in the TLS handshake, for which the certificate must be valid; none for an address. */
-function serverName(url: URL): { readonly servername?: string } {
+export function serverName(url: URL): { readonly servername?: string } {
   const host = hostOf(url);
   return isIP(host) === 0 ? { servername: host } : {};
 }

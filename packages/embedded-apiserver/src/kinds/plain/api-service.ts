@@ -4,7 +4,7 @@ import { pathSegmentProblems } from "../validation/names.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 import { apiServiceErrors } from "./validate-api-service.ts";
 
-/** Registrations of aggregated API servers. They are stored, but no request is forwarded. Source: k8s.io/kube-aggregator v0.36.3. */
+/** Registrations of aggregated API servers. Source: k8s.io/kube-aggregator v0.36.3. */
 export const apiServiceKind: Kind = plainKind({
   group: "apiregistration.k8s.io",
   kind: "APIService",
