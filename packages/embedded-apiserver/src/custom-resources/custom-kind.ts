@@ -26,7 +26,7 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
   const custom: CustomKind = {
     listKind: names.listKind ?? `${names.kind}List`,
     decode: (body, keepsNulls = false) => decodeCustom(body, schema, keepsNulls),
-    openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema),
+    openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema, version.selectableFields),
     ...(scale === undefined ? {} : { scale }),
   };
   return {
@@ -102,16 +102,32 @@ function definitionName({ group, version, kind }: { readonly group: string; read
   return [...group.split(".").toReversed(), version, kind].join(".");
 }
 
-function openApiOf(type: { readonly group: string; readonly version: string; readonly kind: string }, schema: JsonSchema): OpenApiSchema {
+const conventions = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
+
+/** Schema of OpenAPI v3. Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/openapi/builder/builder.go, `buildKubeNative`. */
+function openApiOf(
+  type: { readonly group: string; readonly version: string; readonly kind: string },
+  schema: JsonSchema,
+  selectableFields: CrdVersion["selectableFields"] = [],
+): OpenApiSchema {
   const reference = { allOf: [{ $ref: `#/components/schemas/${objectMeta}` }] };
   return {
     ...(schema as OpenApiSchema),
     properties: {
       ...(schema.properties as OpenApiSchema["properties"]),
-      apiVersion: { type: "string", description: "APIVersion defines the versioned schema of this representation of an object." },
-      kind: { type: "string", description: "Kind is a string value representing the REST resource this object represents." },
-      metadata: { description: "Standard object's metadata.", ...reference },
+      apiVersion: {
+        type: "string",
+        description: `APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: ${conventions}#resources`,
+      },
+      kind: {
+        type: "string",
+        description: `Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: ${conventions}#types-kinds`,
+      },
+      metadata: { description: `Standard object's metadata. More info: ${conventions}#metadata`, ...reference },
     },
     "x-kubernetes-group-version-kind": [type],
+    ...(selectableFields.length === 0
+      ? {}
+      : { "x-kubernetes-selectable-fields": selectableFields.map(({ jsonPath }) => ({ fieldPath: jsonPath.replace(/^\./, "") })) }),
   };
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { kinds } from "../kinds/index.ts";
-import { type DiscoveryResponse, discoveryResponse } from "./index.ts";
+import type { DiscoveryResponse } from "./discovery-response.ts";
+import { discoveryResponse } from "./index.ts";
 
 const v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const v2beta1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
@@ -146,12 +147,5 @@ describe("OpenAPI", () => {
 
     expect([...referred].filter((name) => name === undefined || !(name in components.schemas))).toEqual([]);
     expect(Object.keys(components.schemas)).toContain("io.k8s.api.autoscaling.v1.Scale");
-  });
-
-  test("of version 2 is an empty document, also in protobuf", () => {
-    const inProtobuf = ask("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
-
-    expect(body(ask("/openapi/v2"))).toMatchObject({ swagger: "2.0", definitions: {} });
-    expect(Buffer.from(inProtobuf?.body ?? []).toString("latin1")).toBe("\n\x032.0");
   });
 });

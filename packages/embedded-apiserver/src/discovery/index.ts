@@ -3,16 +3,10 @@ import type { Kind } from "../kinds/kind.ts";
 import { kinds as builtInKinds } from "../kinds/index.ts";
 import { aggregatedDiscovery, type AggregatedVersion } from "./aggregated.ts";
 import type { AggregatedVersions, GroupVersion } from "./api-resources.ts";
+import type { DiscoveryResponse } from "./discovery-response.ts";
 import { coreVersions, groupDocument, groupList, resourceList } from "./group-documents.ts";
+import { openApiV2Response } from "./openapi-v2.ts";
 import { openApiDocument, openApiIndex } from "./openapi.ts";
-
-/** Response with a discovery document; the body is JSON or, for `/openapi/v2`, protobuf. */
-export interface DiscoveryResponse {
-  readonly status: number;
-  /** Header names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-}
 
 /** What discovery describes. */
 export interface DiscoveredServer {
@@ -25,8 +19,8 @@ export interface DiscoveredServer {
 }
 
 /**
- * Serves discovery: `/api`, `/apis` (plain and aggregated), `/api/v1`, `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v3` and its
- * documents. `/openapi/v2` is an empty document.
+ * Serves discovery: `/api`, `/apis` (plain and aggregated), `/api/v1`, `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v2`,
+ * `/openapi/v3` and its documents.
  *
  * The first request for OpenAPI reads the schema file, which takes a few milliseconds.
  *
@@ -49,7 +43,7 @@ export function discoveryResponse(
     case "apis":
       return groupResponse(rest, accept, served);
     case "openapi":
-      if (rest[0] === "v2" && rest.length === 1) return openApiV2Response(accept);
+      if (rest[0] === "v2" && rest.length === 1) return openApiV2Response(accept, kinds);
       return rest[0] === "v3" ? openApiResponse(rest.slice(1), query, served) : undefined;
     default:
       return undefined;
@@ -104,17 +98,6 @@ function openApiResponse(path: readonly string[], query: URLSearchParams, { kind
     headers: { "content-type": "application/json", etag: `"${document.hash}"`, "cache-control": cacheControl },
     body: document.body,
   };
-}
-
-const openApiV2 = { swagger: "2.0", info: { title: "Kubernetes", version: "unversioned" }, paths: {}, definitions: {} };
-const openApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-
-/** kubectl before 1.30 requires this document in protobuf, but reads its content from version 3. */
-function openApiV2Response(accept: string | undefined): DiscoveryResponse {
-  if (accept?.includes("proto-openapi.spec.v2") !== true) return json(openApiV2);
-  // Field 1 of the message is `swagger`.
-  const body = Buffer.concat([Buffer.from([0x0a, openApiV2.swagger.length]), Buffer.from(openApiV2.swagger)]);
-  return { status: 200, headers: { "cache-control": "no-cache, private", "content-type": openApiV2Type }, body };
 }
 
 function documentGroupVersion(path: readonly string[]): GroupVersion | undefined {

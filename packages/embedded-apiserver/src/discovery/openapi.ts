@@ -1,14 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Kind } from "../kinds/kind.ts";
 import { openApiDefinitions, type OpenApiSchema } from "../kinds/schema/schema.ts";
-import {
-  type AggregatedVersions,
-  type ApiResource,
-  apiResources,
-  type BodyKind,
-  type GroupVersion,
-  groupVersions,
-} from "./api-resources.ts";
+import { type AggregatedVersions, type ApiResource, apiResources, type GroupVersion, groupVersions } from "./api-resources.ts";
+import { listDefinition, listDefinitionName } from "./openapi-lists.ts";
+import { bodyDefinition, isConnection, pathItems } from "./openapi-paths.ts";
 
 /** OpenAPI document of one group and version. */
 export interface OpenApiDocument {
@@ -26,8 +21,11 @@ export function openApiIndex(kinds: readonly Kind[], aggregated?: AggregatedVers
   return { paths: { ...Object.fromEntries(groupVersions(kinds).map(entry)), ...aggregated?.openApiPaths() } };
 }
 
+/** `info` of every document. */
+export const kubernetesInfo = { title: "Kubernetes", version: "1.36" };
+
 /** Such as `api/v1` or `apis/apps/v1`. */
-function documentPath({ group, version }: GroupVersion): string {
+export function documentPath({ group, version }: GroupVersion): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
@@ -51,109 +49,24 @@ export function openApiDocument(groupVersion: GroupVersion, kinds: readonly Kind
 function makeDocument(groupVersion: GroupVersion, resources: readonly ApiResource[]): unknown {
   return {
     openapi: "3.0.0",
-    info: { title: "Kubernetes", version: "unversioned" },
+    info: kubernetesInfo,
     paths: Object.fromEntries(resources.flatMap((resource) => pathItems(resource, `/${documentPath(groupVersion)}`))),
     components: { schemas: schemasOf(resources) },
   };
 }
 
-const queryParameter = (name: string, type: string, description: string): object => ({
-  name,
-  in: "query",
-  description,
-  schema: { type, uniqueItems: true },
-});
-
-/** kubectl checks for `fieldValidation` here before it uses the parameter. */
-const writeParameters = [
-  queryParameter(
-    "dryRun",
-    "string",
-    "When present, indicates that modifications should not be persisted. Valid values are: - All: all dry run stages will be processed",
-  ),
-  queryParameter("fieldManager", "string", "fieldManager is a name associated with the actor or entity that is making these changes."),
-  queryParameter(
-    "fieldValidation",
-    "string",
-    "fieldValidation instructs the server on how to handle objects in the request (POST/PUT/PATCH) containing unknown fields. Valid values are: Ignore, Warn (default), Strict.",
-  ),
-];
-const listParameters = [
-  queryParameter("fieldSelector", "string", "A selector to restrict the list of returned objects by their fields. Defaults to everything."),
-  queryParameter("labelSelector", "string", "A selector to restrict the list of returned objects by their labels. Defaults to everything."),
-  queryParameter("limit", "integer", "limit is a maximum number of responses to return for a list call."),
-  queryParameter(
-    "watch",
-    "boolean",
-    "Watch for changes to the described resources and return them as a stream of add, update, and remove notifications.",
-  ),
-];
-
-function pathItems({ kind, verbs, subresources }: ApiResource, root: string): [path: string, item: object][] {
-  const own: BodyKind = { group: kind.group, version: kind.version, kind: kind.kind };
-  const body = { $ref: `#/components/schemas/${kind.schema}` };
-  const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${kind.plural}` : `${root}/${kind.plural}`;
-  const parameters = kind.namespaced ? [pathParameter("namespace")] : [];
-  if (!verbs.includes("get")) return [[collection, { post: operation("post", own, body, writeParameters), parameters }]];
-  const list = operation("list", own, undefined, listParameters);
-  const items: [string, object][] = [
-    [
-      collection,
-      { get: list, post: operation("post", own, body, writeParameters), delete: operation("deletecollection", own), parameters },
-    ],
-    [
-      `${collection}/{name}`,
-      {
-        get: operation("get", own, body),
-        put: operation("put", own, body, writeParameters),
-        patch: operation("patch", own, body, writeParameters),
-        delete: operation("delete", own),
-        parameters: [...parameters, pathParameter("name")],
-      },
-    ],
-    ...subresources.map(({ name, body: bodyKind, verbs }): [string, object] => [
-      `${collection}/{name}/${name}`,
-      {
-        ...Object.fromEntries(verbs.map((verb) => subresourceOperation(verb, bodyKind))),
-        parameters: [...parameters, pathParameter("name")],
-      },
-    ]),
-  ];
-  if (kind.namespaced) items.push([`${root}/${kind.plural}`, { get: list }]);
-  return items;
-}
-
-const methods: Readonly<Record<string, string>> = { create: "post", get: "get", patch: "patch", update: "put" };
-
-function subresourceOperation(verb: string, body: BodyKind): [method: string, operation: object] {
-  const method = methods[verb] ?? verb;
-  return [method, operation(method, body, undefined, method === "get" ? [] : writeParameters)];
-}
-
-function operation(action: string, kind: BodyKind, body?: OpenApiSchema, parameters: readonly object[] = []): object {
-  return {
-    parameters,
-    ...(body !== undefined && action !== "get"
-      ? { requestBody: { required: true, content: { "application/json": { schema: body } } } }
-      : {}),
-    responses: { 200: { description: "OK", ...(body === undefined ? {} : { content: { "application/json": { schema: body } } }) } },
-    "x-kubernetes-action": action,
-    "x-kubernetes-group-version-kind": { group: kind.group, version: kind.version, kind: kind.kind },
-  };
-}
-
-function pathParameter(name: string): object {
-  return { name, in: "path", required: true, schema: { type: "string", uniqueItems: true } };
-}
+const statusDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 
 /** Schemas of the resources and of everything they reference. */
 function schemasOf(resources: readonly ApiResource[]): Record<string, OpenApiSchema> {
   const custom = resources.flatMap(({ kind }) => (kind.custom === undefined ? [] : [[kind.schema, kind.custom.openApi] as const]));
-  const definitions = { ...openApiDefinitions(), ...Object.fromEntries(custom) };
+  const lists = resources.filter(({ verbs }) => verbs.includes("list")).map(({ kind }) => listDefinition(kind));
+  const definitions = { ...openApiDefinitions(), ...Object.fromEntries([...custom, ...lists]) };
   const found: Record<string, OpenApiSchema> = {};
-  const open = resources.flatMap(({ kind, subresources }) => [
+  const open = resources.flatMap(({ kind, verbs, subresources }) => [
     kind.schema,
-    ...subresources.filter(({ body }) => body.kind !== kind.kind).map(({ body }) => bodyDefinition(body)),
+    ...(verbs.includes("list") ? [listDefinitionName(kind), statusDefinition] : []),
+    ...subresources.filter(({ body }) => body.kind !== kind.kind && !isConnection(body)).map(({ body }) => bodyDefinition(body)),
   ]);
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     const schema = definitions[name];
@@ -162,10 +75,6 @@ function schemasOf(resources: readonly ApiResource[]): Record<string, OpenApiSch
     open.push(...references(schema));
   }
   return found;
-}
-
-function bodyDefinition({ group, version, kind }: BodyKind): string {
-  return `io.k8s.api.${group === "" ? "core" : group.split(".", 1)[0]}.${version}.${kind}`;
 }
 
 function references(value: unknown): string[] {

@@ -1,5 +1,5 @@
 import { accessDenied, accessOf } from "../authorization/access-request.ts";
-import type { DiscoveryResponse } from "../discovery/index.ts";
+import type { DiscoveryResponse } from "../discovery/discovery-response.ts";
 import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../errors/api-status-error.ts";
 import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse } from "./api-request.ts";
 import type { UserInfo } from "../authentication/user-info.ts";

@@ -111,7 +111,7 @@ function isRoutable(accept: string | undefined): boolean {
   });
 }
 
-function parseAccept(accept: string): Accepted[] {
+export function parseAccept(accept: string): Accepted[] {
   return accept
     .split(",")
     .map((range) => {

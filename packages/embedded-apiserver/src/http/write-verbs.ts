@@ -1,5 +1,6 @@
 import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import type { ApiObject } from "../kinds/kind.ts";
+import { returnsDeleted } from "../kinds/returns-deleted.ts";
 import { InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { patchJson } from "../patch/patch-json.ts";
@@ -164,26 +165,6 @@ function asJson(object: Readonly<ApiObject>): JsonObject {
   return object;
 }
 
-/** Kinds whose DELETE returns the object; source: `ReturnDeletedObject` under pkg/registry of Kubernetes v1.36.3. */
-const returnsDeleted: ReadonlySet<string> = new Set([
-  "pods.",
-  "services.",
-  "namespaces.",
-  "serviceaccounts.",
-  "resourcequotas.",
-  "persistentvolumes.",
-  "persistentvolumeclaims.",
-  "podtemplates.",
-  "storageclasses.storage.k8s.io",
-  "csidrivers.storage.k8s.io",
-  "csinodes.storage.k8s.io",
-  "volumeattachments.storage.k8s.io",
-  "deviceclasses.resource.k8s.io",
-  "resourceclaims.resource.k8s.io",
-  "resourceclaimtemplates.resource.k8s.io",
-  "resourceslices.resource.k8s.io",
-]);
-
 /** DELETE of an object. */
 export function* deleteVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = parseDeleteOptions(call.request, call.query);
@@ -204,7 +185,7 @@ function deletionResponse(
   { status, deletion }: { status: number; deletion: Deletion },
 ): ApiResponse {
   const { group, plural } = call.kind;
-  if (!deletion.isGone || returnsDeleted.has(`${plural}.${group}`)) return objectResponse(context, call, status, deletion.stored);
+  if (!deletion.isGone || returnsDeleted({ group, plural })) return objectResponse(context, call, status, deletion.stored);
   const { name, uid } = deletion.stored.object.metadata;
   const details = { name, ...(group === "" ? {} : { group }), kind: plural, uid };
   return json(status, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });

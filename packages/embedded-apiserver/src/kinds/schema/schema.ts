@@ -49,6 +49,8 @@ export interface OpenApiSchema {
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
   readonly "x-kubernetes-patch-strategy"?: string;
   readonly "x-kubernetes-patch-merge-key"?: string;
+  /** Fields of a custom resource that field selectors may name. */
+  readonly "x-kubernetes-selectable-fields"?: readonly { readonly fieldPath: string }[];
   /** Kinds of which this is the type; absent for the types of their fields. */
   readonly "x-kubernetes-group-version-kind"?: readonly GroupVersionKind[];
 }
