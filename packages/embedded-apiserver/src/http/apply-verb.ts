@@ -1,5 +1,5 @@
 import { accessDenied } from "../authorization/access-request.ts";
-import { badRequest, conflict, invalid, notFound } from "../errors/api-status-error.ts";
+import { ApiStatusError, badRequest, conflict, invalid, notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { forbiddenField, required } from "../kinds/validation/field-errors.ts";
@@ -46,15 +46,31 @@ export function* applyVerb(
     return object;
   };
   const applied = { ...options, isApplied: true };
-  if (collectionOf(context.rest, kind).get(namespace, name) === undefined) {
-    if (scope !== undefined) throw notFound(kind, name);
-    const object = applyTo(undefined);
-    checkCreation(context, call, object);
-    return objectResponse(context, call, 201, yield* createObject(context.rest, kind, namespace, withoutVersion(object), applied));
+  const isStored = (): boolean => collectionOf(context.rest, kind).get(namespace, name) !== undefined;
+  const isCreation = !isStored();
+  try {
+    return yield* apply();
+  } catch (error) {
+    // Another request has created or deleted the object while admission waited.
+    if (!(error instanceof ApiStatusError) || isStored() !== isCreation || !isRaceOf(error, isCreation)) throw error;
+    return yield* applyVerb(context, call, { options, scope });
   }
-  const change = (old: Readonly<ApiObject>): ApiObject => decodePatched(kind, applyTo(old), applied);
-  const update = { ...applied, ...(scope === undefined ? {} : { scope }) };
-  return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, update));
+
+  function* apply(): Steps<ApiResponse> {
+    if (isCreation) {
+      if (scope !== undefined) throw notFound(kind, name);
+      const object = applyTo(undefined);
+      checkCreation(context, call, object);
+      return objectResponse(context, call, 201, yield* createObject(context.rest, kind, namespace, withoutVersion(object), applied));
+    }
+    const change = (old: Readonly<ApiObject>): ApiObject => decodePatched(kind, applyTo(old), applied);
+    const update = { ...applied, ...(scope === undefined ? {} : { scope }) };
+    return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, update));
+  }
+}
+
+function isRaceOf({ status: { reason } }: ApiStatusError, isCreation: boolean): boolean {
+  return reason === (isCreation ? "AlreadyExists" : "NotFound");
 }
 
 /** Server-side apply of a Scale. @throws ApiStatusError 400 or 422 */

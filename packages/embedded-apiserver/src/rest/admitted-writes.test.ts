@@ -94,11 +94,18 @@ test("an update starts again if the object has changed while admission waited, u
   expect(registry.get(configMapKind, "default", "a")?.["data"]).toEqual({ color: "blue" });
   expect(seen).toEqual([{ color: "red" }, { color: "red" }, { color: "green" }]);
 
+  // A patch keeps the resourceVersion of the object that it is applied to.
+  other = change("grey");
+  const patched = (object: Readonly<ApiObject>): ApiObject => ({ ...object, metadata: { ...object.metadata, labels: { a: "b" } } });
+  await runSteps(updateObject(context, address, patched));
+  expect(registry.get(configMapKind, "default", "a")).toMatchObject({ data: { color: "grey" }, metadata: { labels: { a: "b" } } });
+
   other = change("black");
   const current = registry.get(configMapKind, "default", "a");
+  const { resourceVersion = "" } = current?.metadata ?? {};
   const conditional = (object: Readonly<ApiObject>): ApiObject => ({
     ...object,
-    metadata: { ...object.metadata },
+    metadata: { ...object.metadata, resourceVersion },
     data: { color: "white" },
   });
   expect(current?.metadata.resourceVersion).not.toBe(version);

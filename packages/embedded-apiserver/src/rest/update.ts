@@ -30,8 +30,8 @@ export interface AdmittedForm {
 }
 
 /**
- * Replaces an object with the result of `change`. Waits only for admission; if another write has changed the object meanwhile, an update
- * that names no resourceVersion starts again.
+ * Replaces an object with the result of `change`. Waits only for admission; if another write has changed the object meanwhile, the update
+ * starts again, and one that names the old resourceVersion is refused then.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Update` and pkg/registry/rest/update.go `BeforeUpdate`.
  *
@@ -49,13 +49,11 @@ export function* updateObject(
   for (;;) {
     const stored = storedOf(context, address, options);
     const object = change(stored.object);
-    const isConditional = isVersion(object.metadata.resourceVersion);
     yield* admitUpdate(context, { address, object, stored, plugins, options });
     const converting = options.dryRun === true ? undefined : prepareWrite(address.kind, object);
     if (converting !== undefined) yield converting;
     if (collectionOf(context, address.kind).get(address.namespace, address.name) === stored)
       return store(context, address, { object, stored, options });
-    if (isConditional) throw modifiedConflict(address.kind, address.name);
   }
 }
 

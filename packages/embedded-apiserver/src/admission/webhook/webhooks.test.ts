@@ -329,3 +329,34 @@ test("a webhook that sets an empty list of field managers leaves none", async ()
 
   expect("managedFields" in body.metadata).toBe(false);
 });
+
+test("two requests that apply or patch the same object while a webhook is called both succeed", async () => {
+  await using hooks = await startWebhookServer({ "/mutate": allow() });
+  await using server = await mutatedBy(hooks);
+  const apply = (manager: string): Promise<TestResponse> => {
+    const configuration = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { [manager]: "1" } };
+    return server.request("PATCH", `${configMaps}/a?fieldManager=${manager}`, configuration, "application/apply-patch+yaml");
+  };
+  const merge = (key: string): Promise<TestResponse> =>
+    server.request("PATCH", `${configMaps}/a`, { data: { [key]: "1" } }, "application/merge-patch+json");
+  const statuses = async (...requests: Promise<TestResponse>[]): Promise<number[]> =>
+    (await Promise.all(requests)).map(({ status }) => status).toSorted((a, b) => a - b);
+
+  expect(await statuses(apply("x"), apply("y"))).toEqual([200, 201]);
+  expect(await statuses(merge("m"), merge("n"))).toEqual([200, 200]);
+  expect((await server.request("GET", `${configMaps}/a`)).body.data).toEqual({ x: "1", y: "1", m: "1", n: "1" });
+});
+
+test("an apply creates the object again if it is deleted while a webhook is called", async () => {
+  await using hooks = await startWebhookServer({ "/mutate": allow() });
+  await using server = await mutatedBy(hooks, {
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE"], resources: ["configmaps"] }],
+  });
+  await createMap(server, "a", { data: { a: "1" } });
+  const configuration = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { b: "1" } };
+
+  const applied = server.request("PATCH", `${configMaps}/a?fieldManager=x`, configuration, "application/apply-patch+yaml");
+  await server.request("DELETE", `${configMaps}/a`);
+
+  expect(await applied).toMatchObject({ status: 201, body: { data: { b: "1" } } });
+});
