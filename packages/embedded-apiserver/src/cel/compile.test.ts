@@ -32,6 +32,9 @@ test.each([
   "'\\ufeffx'.trim() != 'x'",
   "'\\u0085x\\u2028'.trim() == 'x'",
   "dyn(9007199254740993) == dyn(9007199254740992.0)",
+  "optional.of({'k': 'v'})['k'].orValue('') == 'v'",
+  "!optional.of({'k': 'v'})['x'].hasValue()",
+  "optional.of(['x'])[0].orValue('') == 'x'",
   "duration('1h') == duration('60m') && !(dyn(1) == dyn(1.5))",
 ])("%s", (source) => {
   expect(compileExpression(environment, source).compiled?.evaluate(() => undefined)).toMatchObject({ value: true });

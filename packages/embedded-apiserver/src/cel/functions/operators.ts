@@ -192,7 +192,16 @@ export const operators: readonly FunctionPart[] = [
   ),
   declareOperator("_%_", sameTypes("modulo", ["int", "uint"]), arithmetic("_%_", { int: (a, b) => a % notZero(b, "modulus by zero") })),
   declareOperator("-_", ["negate_double (double) -> double", "negate_int64 (int) -> int"], negate),
-  declareOperator("_[_]", ["index_list (list(A), int) -> A", "index_map (map(A, B), A) -> B"], () => null),
+  declareOperator(
+    "_[_]",
+    [
+      "index_list (list(A), int) -> A",
+      "index_map (map(A, B), A) -> B",
+      "optional_list_index_int (optional(list(V)), int) -> optional(V)",
+      "optional_map_index_value (optional(map(K, V)), K) -> optional(V)",
+    ],
+    () => null,
+  ),
   declareOperator(
     "_[?_]",
     [
