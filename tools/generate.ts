@@ -97,7 +97,7 @@ const regions: readonly GeneratedRegion[] = [
     content: () => codeFile("templates/remote-provider/src/provider.ts"),
   },
   { page: "docs/guides/writing-a-provider.md", region: "provider", content: () => codeFile("examples/process-provider/src/provider.ts") },
-  ...["first", "fixture", "custom-resources", "webhooks", "users", "faults", "clock"].map((name) => ({
+  ...["first", "fixture", "custom-resources", "webhooks", "aggregation", "users", "faults", "clock"].map((name) => ({
     page: testingGuide,
     region: `testing-${name}`,
     content: () => codeFile(`e2e/embedded/testing-guide/${name}.test.ts`),
