@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Duplex } from "node:stream";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import {
@@ -142,6 +146,51 @@ test("watches are streamed, and redirects refused", async ({ api, namespace }) =
         body: "the backend attempted to redirect this request, which is not permitted",
         contentType: "text/plain; charset=utf-8",
         status: 502,
+      },
+    ]
+  `);
+});
+
+test("upgraded connections are forwarded with the user", async ({ api, namespace, target, certificateOf }) => {
+  await using registered = await register(api, namespace);
+  const { group, far } = registered;
+  const request = httpsRequest(`${target.server}/apis/${group}/v1/flunders/a/console?b=1`, {
+    agent: false,
+    ca: target.ca,
+    ...certificateOf("jane", ["system:masters"]),
+    headers: { connection: "Upgrade", upgrade: "echo", "x-remote-user": "somebody", "x-custom": "yes", "impersonate-user": "jim" },
+  });
+  request.end();
+  // Jim may not do it.
+  const [refused] = (await once(request, "response")) as [IncomingMessage];
+  expect(refused.statusCode).toBe(403);
+  refused.destroy();
+  const second = httpsRequest(`${target.server}/apis/${group}/v1/flunders/a/console?b=1`, {
+    agent: false,
+    ca: target.ca,
+    ...certificateOf("jane", ["system:masters"]),
+    headers: { connection: "Upgrade", upgrade: "echo", "x-remote-user": "somebody", "x-custom": "yes" },
+  });
+  second.end();
+  const [, socket] = (await once(second, "upgrade")) as [IncomingMessage, Duplex];
+  socket.write("hello");
+  expect(String((await once(socket, "data"))[0])).toBe("hello");
+  socket.destroy();
+  const shown = far.received.map(({ url, client, headers }) => ({
+    url: url.replace(group, "GROUP"),
+    client,
+    user: headers["x-remote-user"],
+    groups: headers["x-remote-group"],
+    custom: headers["x-custom"],
+  }));
+  expect(shown).toMatchInlineSnapshot(`
+    [
+      {
+        client: "front-proxy-client",
+        custom: "yes",
+        groups: "system:masters, system:authenticated",
+        url: "/apis/GROUP/v1/flunders/a/console?b=1",
+        user: "jane",
       },
     ]
   `);
