@@ -149,3 +149,18 @@ test("a token bound to a node names it", async ({ api, core, namespace }) => {
   expect(claims["kubernetes.io"].node).toEqual({ name: namespace, uid: node.metadata.uid });
   await api.delete(`/api/v1/nodes/${namespace}`);
 });
+
+test("OpenID documents name the issuer and the key of tokens", async ({ api }) => {
+  const { body: configuration } = await api.get("/.well-known/openid-configuration");
+  const { body, headers } = await api.get("/openid/v1/jwks");
+
+  expect({ ...configuration, jwks_uri: new URL(configuration.jwks_uri).pathname }).toEqual({
+    issuer: "https://kubernetes.default.svc.cluster.local",
+    jwks_uri: "/openid/v1/jwks",
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["ES256"],
+  });
+  expect([headers["content-type"], headers["cache-control"]]).toEqual(["application/jwk-set+json", "public, max-age=3600"]);
+  expect(body.keys).toMatchObject([{ use: "sig", kty: "EC", crv: "P-256", alg: "ES256" }]);
+});

@@ -129,7 +129,7 @@ async function waitFor(server: ComparedServer, { wait, status = 200, when }: Wai
 const uid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
-/** Replaces uids, times, resource versions, random suffixes of names, ports and tokens. */
+/** Replaces uids, times, resource versions, random suffixes of names, ports, addresses and keys. */
 function comparable({ status, contentType, warnings, text }: RawAnswer): ComparableAnswer {
   const plain = text
     .replace(uid, "<uid>")
@@ -140,6 +140,9 @@ function comparable({ status, contentType, warnings, text }: RawAnswer): Compara
     .replace(/(Too large resource version|the provided resource version|at resource version)[^"]*\d+/g, "$1 <version>")
     .replace(/("(?:name|selfLink)":"gen-)[a-z0-9]{5}/g, "$1<suffix>")
     .replace(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
+    .replace(/("serverAddress":"|"jwks_uri":"https:\/\/)[^"/]+/g, "$1<address>")
+    .replace(/("(?:kid|x|y)":")[\w-]{43}"/g, '$1<key>"')
+    .replace(/"\d+s"/g, '"<age>"')
     .replace(/("hash":"|\?hash=)[0-9A-F]+/g, "$1<hash>");
   return { status, contentType, warnings, body: parsed(contentType.endsWith("protobuf") ? withoutNumbers(plain) : plain) };
 }

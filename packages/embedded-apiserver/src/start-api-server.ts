@@ -171,6 +171,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   let isStarted = false;
   await using _started = { [Symbol.asyncDispose]: async () => (isStarted ? undefined : close()) };
   const authorizer = answering.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
+  const serverAddress = (): string => (server === undefined ? "" : `${host.includes(":") ? `[${host}]` : host}:${String(server.port)}`);
   const context: ApiHandlerContext = {
     rest: registry.context,
     clock,
@@ -184,9 +185,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     discovery: (path, query, accept) =>
       discoveryResponse(path, query, accept, {
         kinds: path.startsWith("/apis") ? [...kindTable.all, ...metricsKinds(metrics)] : kindTable.all,
-        serverAddress: server === undefined ? "" : `${host.includes(":") ? `[${host}]` : host}:${String(server.port)}`,
+        serverAddress: serverAddress(),
         aggregated: aggregator.isIdle ? undefined : aggregator,
       }),
+    serverAddress,
     metrics: (path, query) => metricsResponse({ cluster: registry, clock, source: metrics }, path, query),
     forward: (request, path, user) => aggregator.answer(request, path, user),
     version: versionInfo,

@@ -1,5 +1,5 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import { generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
+import { createHash, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
 
 /** Claims of a service account token. */
 export interface TokenClaims {
@@ -51,6 +51,10 @@ export class ServiceAccountTokens {
   readonly #random: Random;
   readonly #keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
+  readonly #keyId: string = createHash("sha256")
+    .update(this.#keys.publicKey.export({ type: "spki", format: "der" }))
+    .digest("base64url");
+
   constructor(deps: { readonly clock: Clock; readonly random: Random }) {
     this.#clock = deps.clock;
     this.#random = deps.random;
@@ -59,6 +63,12 @@ export class ServiceAccountTokens {
   /** Public key that verifies the tokens, PEM. */
   get publicKeyPem(): string {
     return this.#keys.publicKey.export({ type: "spki", format: "pem" }).toString();
+  }
+
+  /** Public key as a JSON Web Key, with the identifier that tokens name. Source: Kubernetes v1.36.3 pkg/serviceaccount/jwt.go, `keyIDFromPublicKey`. */
+  get publicJwk(): Readonly<Record<string, string>> {
+    const { crv = "", x = "", y = "" } = this.#keys.publicKey.export({ format: "jwk" });
+    return { use: "sig", kty: "EC", kid: this.#keyId, crv, alg: "ES256", x, y };
   }
 
   /** Issues a token that is valid from now on. */
@@ -75,7 +85,7 @@ export class ServiceAccountTokens {
       nbf: now,
       sub: `system:serviceaccount:${namespace}:${serviceAccount.name}`,
     };
-    const signed = `${encode({ alg: "ES256", typ: "JWT" })}.${encode(claims)}`;
+    const signed = `${encode({ alg: "ES256", kid: this.#keyId })}.${encode(claims)}`;
     const signature = sign("sha256", Buffer.from(signed), { key: this.#keys.privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url");
     return { token: `${signed}.${signature}`, expiresAtSeconds: claims.exp };
   }

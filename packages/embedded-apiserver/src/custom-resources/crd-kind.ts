@@ -57,7 +57,8 @@ export const customResourceDefinitionKind: Kind = {
     {
       name: "Created At",
       type: "date",
-      description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+      description:
+        "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
       cell: ({ metadata }) => metadata.creationTimestamp,
     },
   ],

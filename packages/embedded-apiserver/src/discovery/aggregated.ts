@@ -1,25 +1,18 @@
 import type { Kind } from "../kinds/kind.ts";
 import { type AggregatedVersions, type ApiResource, apiResources, type BodyKind, type GroupVersion, groupsOf } from "./api-resources.ts";
 
-export type AggregatedVersion = "v2" | "v2beta1";
-
 /**
  * Builds the `apidiscovery.k8s.io` document with everything below `/api` or `/apis`.
  *
  * @param isCore - true for `/api`
  */
-export function aggregatedDiscovery(
-  isCore: boolean,
-  version: AggregatedVersion,
-  kinds: readonly Kind[],
-  aggregated?: AggregatedVersions,
-): unknown {
+export function aggregatedDiscovery(isCore: boolean, kinds: readonly Kind[], aggregated?: AggregatedVersions): unknown {
   const groups = groupsOf(kinds, aggregated).filter(({ group }) => (group === "") === isCore);
   const items = groups.map(({ group, versions }) => ({
     metadata: group === "" ? {} : { name: group },
     versions: versions.map((one) => aggregated?.describe({ group, version: one }) ?? ownVersion({ group, version: one }, kinds)),
   }));
-  return { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
+  return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
 }
 
 function ownVersion(groupVersion: GroupVersion, kinds: readonly Kind[]): object {

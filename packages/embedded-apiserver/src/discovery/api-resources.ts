@@ -97,7 +97,38 @@ export function groupVersions(kinds: readonly Kind[]): GroupVersion[] {
   const known: GroupVersion[] = [];
   for (const { group, version } of [...kinds, ...createOnly])
     if (!known.some((one) => one.group === group && one.version === version)) known.push({ group, version });
-  return known;
+  return known.toSorted((a, b) => rankOf(a.group) - rankOf(b.group) || Number(a.group > b.group) - Number(a.group < b.group));
+}
+
+/** Built-in groups in their order; source: the priorities of Kubernetes v1.36.3 pkg/controlplane/apiserver/apiservices.go. */
+const groupOrder: readonly string[] = [
+  "",
+  "apiregistration.k8s.io",
+  "apps",
+  "events.k8s.io",
+  "authentication.k8s.io",
+  "authorization.k8s.io",
+  "autoscaling",
+  "batch",
+  "certificates.k8s.io",
+  "networking.k8s.io",
+  "policy",
+  "rbac.authorization.k8s.io",
+  "storage.k8s.io",
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "scheduling.k8s.io",
+  "coordination.k8s.io",
+  "node.k8s.io",
+  "discovery.k8s.io",
+  "resource.k8s.io",
+  "flowcontrol.apiserver.k8s.io",
+];
+
+/** Position of a built-in group; groups of custom resources are last. */
+function rankOf(group: string): number {
+  const index = groupOrder.indexOf(group);
+  return index < 0 ? groupOrder.length : index;
 }
 
 /** A group and its versions, the preferred one first. */
@@ -170,6 +201,8 @@ function subresourcesOf(kind: Kind): Subresource[] {
   const found = group === "" || group === "certificates.k8s.io" ? [...(ownSubresources[kind.plural] ?? [])] : [];
   if (kind.hasScale) found.push({ name: "scale", body: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs: statusVerbs });
   if (kind.hasStatus) found.push({ name: "status", body: { group, version, kind: kind.kind }, verbs: statusVerbs });
+  // Definitions of custom resources have the status first.
+  if (kind.custom !== undefined) return found.toReversed();
   return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 

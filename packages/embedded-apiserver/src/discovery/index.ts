@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds as builtInKinds } from "../kinds/index.ts";
-import { aggregatedDiscovery, type AggregatedVersion } from "./aggregated.ts";
+import { aggregatedDiscovery } from "./aggregated.ts";
 import type { AggregatedVersions, GroupVersion } from "./api-resources.ts";
 import type { DiscoveryResponse } from "./discovery-response.ts";
 import { coreVersions, groupDocument, groupList, resourceList } from "./group-documents.ts";
@@ -67,24 +67,22 @@ function groupResponse(
 
 /** @param core - document of `/api`; `undefined` for `/apis` */
 function rootDocument(core: unknown, accept: string | undefined, { kinds, aggregated }: Served): DiscoveryResponse {
-  const version = acceptedAggregation(accept);
-  if (version === undefined) return json(core ?? groupList(kinds, aggregated));
-  const response = json(aggregatedDiscovery(core !== undefined, version, kinds, aggregated));
+  if (!acceptsAggregation(accept)) return json(core ?? groupList(kinds, aggregated));
+  const response = json(aggregatedDiscovery(core !== undefined, kinds, aggregated));
   const etag = `"${createHash("sha512").update(response.body).digest("hex").toUpperCase()}"`;
-  const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const contentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   return { ...response, headers: { ...response.headers, "content-type": contentType, "cache-control": "public", vary: "Accept", etag } };
 }
 
-/** First supported form in the client's order of preference. */
-function acceptedAggregation(accept: string | undefined): AggregatedVersion | undefined {
+/** Whether the aggregated form is preferred to the plain one. Version v2beta1 is no longer served. */
+function acceptsAggregation(accept: string | undefined): boolean {
   for (const range of (accept ?? "").split(",")) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
     if (type !== "application/json" && type !== "*/*") continue;
-    if (!parameters.includes("as=APIGroupDiscoveryList")) return undefined;
-    const version = parameters.find((parameter) => parameter.startsWith("v="))?.slice(2);
-    if (parameters.includes("g=apidiscovery.k8s.io") && (version === "v2" || version === "v2beta1")) return version;
+    if (!parameters.includes("as=APIGroupDiscoveryList")) return false;
+    if (parameters.includes("g=apidiscovery.k8s.io") && parameters.includes("v=v2")) return true;
   }
-  return undefined;
+  return false;
 }
 
 function openApiResponse(path: readonly string[], query: URLSearchParams, { kinds, aggregated }: Served): DiscoveryResponse | undefined {

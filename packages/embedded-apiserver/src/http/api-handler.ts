@@ -7,6 +7,7 @@ import { authenticate, type AuthenticationContext } from "../authentication/auth
 import { impersonated } from "../authentication/impersonation.ts";
 import { inEncoding } from "./encoded-response.ts";
 import { findOutput, negotiateOutput } from "./negotiation.ts";
+import { openIdDocument } from "./open-id.ts";
 import { indented, pretty } from "./pretty.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceContext } from "./resource-call.ts";
@@ -22,12 +23,18 @@ export interface ApiHandlerContext extends ResourceContext, AuthenticationContex
   readonly metrics?: (path: string, query: URLSearchParams) => ApiResponse | undefined;
   /** Answers what is forwarded to aggregated API servers; `undefined` for other paths. */
   readonly forward?: (request: ApiRequest, path: string, user: UserInfo) => Promise<ApiResponse> | undefined;
+  /** Host and port for clients; empty if the server does not listen. */
+  readonly serverAddress: () => string;
   /** Body of `/version`. */
   readonly version: Readonly<Record<string, string>>;
 }
 
 /** Paths that reveal nothing about the cluster's objects. */
 const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
+
+/** Checks of the server's health that exist; source: the paths that a kube-apiserver v1.36.3 lists. */
+const healthPath =
+  /^\/(healthz|livez|readyz)(\/(ping|log|etcd|autoregister-completion|poststarthook\/[\w.-]+)|$)|^\/readyz\/(etcd-readiness|informer-sync|shutdown)$/;
 
 /** Handles a request, synchronously unless a kubelet is called. Never throws: errors become responses. */
 export function handleRequest(context: ApiHandlerContext, request: ApiRequest): Answer {
@@ -72,8 +79,9 @@ function splitUrl(url: string): { path: string; query: URLSearchParams } {
 }
 
 function publicResponse(context: ApiHandlerContext, request: ApiRequest, path: string): ApiResponse {
-  if (request.method !== "GET" && request.method !== "HEAD") throw methodNotAllowed();
-  return path === "/version" ? json(200, context.version) : text(200, "ok");
+  if (request.method !== "GET" && (request.method !== "HEAD" || path === "/version")) throw methodNotAllowed();
+  if (path === "/version") return json(200, context.version);
+  return healthPath.test(path) ? text(200, "ok") : text(404, "404 page not found\n");
 }
 
 function privateResponse(
@@ -86,7 +94,9 @@ function privateResponse(
   if (request.method === "GET") {
     if (path === "/") return json(200, { paths: rootPaths(context) });
     const document = context.discovery(path, query, request.headers["accept"]);
-    if (document !== undefined) return discoveryAnswer(request, document);
+    if (document !== undefined) return discoveryAnswer(request, path, document);
+    const keys = openIdDocument(context, path);
+    if (keys !== undefined) return keys;
     const metrics = context.metrics?.(path, query);
     if (metrics !== undefined) return metrics;
   }
@@ -97,8 +107,12 @@ function privateResponse(
       : isReview(target)
         ? inEncoding(handleReview(context, request, { target, user }), negotiateOutput(request.headers["accept"]).encoding)
         : handleResource(context, request, { target, query, user });
+  if (response === undefined && context.discovery(path, query, undefined) !== undefined && !path.startsWith("/openapi"))
+    throw methodNotAllowed();
   if (response === undefined && isUnderGroup(context, path)) throw noSuchResource();
-  return response ?? text(404, "404 page not found\n");
+  if (response !== undefined) return response;
+  // The real server has no text for a document that does not exist.
+  return path.startsWith("/openapi/v3/") ? { status: 404, headers: {}, body: new Uint8Array(0) } : text(404, "404 page not found\n");
 }
 
 /** Whether the path is below an existing group, where the real server answers unknown paths with a Status instead of plain text. */
@@ -111,11 +125,25 @@ function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
 /** Paths listed by `/`. */
 function rootPaths({ rest }: ApiHandlerContext): string[] {
   const groups = rest.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
-  return [...new Set(["/api", ...groups, "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"])].toSorted();
+  return [
+    ...new Set([
+      "/.well-known/openid-configuration",
+      "/api",
+      ...groups,
+      "/apis",
+      "/healthz",
+      "/livez",
+      "/openapi/v2",
+      "/openapi/v3",
+      "/openid/v1/jwks",
+      "/readyz",
+      "/version",
+    ]),
+  ].toSorted();
 }
 
 /** A document of discovery in the accepted encoding, or 304 if the client has it. */
-function discoveryAnswer({ headers }: ApiRequest, document: DiscoveryResponse): ApiResponse {
+function discoveryAnswer({ headers }: ApiRequest, path: string, document: DiscoveryResponse): ApiResponse {
   const { etag, vary } = document.headers;
   if (etag !== undefined && headers["if-none-match"] === etag) {
     const cacheControl = document.headers["cache-control"] ?? "";
@@ -125,7 +153,11 @@ function discoveryAnswer({ headers }: ApiRequest, document: DiscoveryResponse): 
       body: new Uint8Array(0),
     };
   }
-  return inEncoding(document, findOutput(headers["accept"], { hasForms: false })?.encoding ?? "json");
+  if (path.startsWith("/openapi") || document.headers["content-type"] !== "application/json")
+    return inEncoding(document, findOutput(headers["accept"], { hasForms: false })?.encoding ?? "json");
+  // The lists of versions and groups are not served by routes that produce certain types.
+  const { encoding } = negotiateOutput(headers["accept"], { hasForms: false, isCustom: path === "/api" || path === "/apis" });
+  return inEncoding(document, encoding);
 }
 
 /** The error in an accepted encoding, otherwise as indented JSON. Source: pkg/endpoints/handlers/responsewriters/writers.go. */

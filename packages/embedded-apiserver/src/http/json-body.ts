@@ -1,5 +1,6 @@
 import { badRequest } from "../errors/api-status-error.ts";
 import { exactNumbers, InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
+import { goJsonError } from "../json/go-json-error.ts";
 import type { JsonValue } from "../json/json-value.ts";
 import { parseYaml } from "../json/yaml.ts";
 import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
@@ -18,21 +19,22 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: false });
 export function parseBody({ headers, body }: Pick<ApiRequest, "headers" | "body">, expected: string): JsonValue {
   const encoding = bodyEncoding(headers["content-type"]);
   if (encoding === "protobuf" || isProtobuf(body)) return parseProtobuf(body, expected);
-  const value = encoding === "yaml" ? parseYamlText(body, expected) : parseText(decoder.decode(body), expected);
+  const value = encoding === "yaml" ? parseYamlText(body, expected) : parseText(body, expected);
   if (typeof value === "object" && !Array.isArray(value)) return value;
   const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
   throw unrecognized(
-    expected,
+    { expected, body },
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${given} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
   );
 }
 
-function parseText(text: string, expected: string): JsonValue {
+function parseText(body: Uint8Array, expected: string): JsonValue {
+  const text = decoder.decode(body);
   try {
     return parseExactJson(text);
   } catch (error) {
     if (error instanceof InexactIntegerError) throw badRequest(error.message);
-    throw unrecognized(expected, `couldn't get version/kind; json parse error: ${messageOf(error)}`);
+    throw unrecognized({ expected, body }, `couldn't get version/kind; json parse error: ${goJsonError(text) ?? messageOf(error)}`);
   }
 }
 
@@ -41,26 +43,39 @@ function parseYamlText(body: Uint8Array, expected: string): JsonValue {
     return exactNumbers(parseYaml(decoder.decode(body)).value);
   } catch (error) {
     if (error instanceof InexactIntegerError) throw badRequest(error.message);
-    throw unrecognized(expected, `yaml: ${messageOf(error)}`);
+    throw unrecognized({ expected, body }, `yaml: ${messageOf(error)}`);
   }
 }
 
 function parseProtobuf(body: Uint8Array, expected: string): JsonValue {
   if (!isProtobuf(body)) {
     const prefix = [...protobufMagic].join(" ");
-    throw unrecognized(expected, `provided data does not appear to be a protobuf message, expected prefix [${prefix}]`);
+    throw unrecognized({ expected, body }, `provided data does not appear to be a protobuf message, expected prefix [${prefix}]`);
   }
   try {
     return decodeProtobuf(body) as JsonValue;
   } catch (error) {
     if (error instanceof InexactIntegerError) throw badRequest(error.message);
-    throw unrecognized(expected, `cannot read it as protobuf: ${messageOf(error)}`);
+    throw unrecognized({ expected, body }, `cannot read it as protobuf: ${messageOf(error)}`);
   }
 }
 
-function unrecognized(expected: string, problem: string): Error {
-  return badRequest(`the object provided is unrecognized (must be of type ${expected}): ${problem}`);
+/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `transformDecodeError`, and delete.go, which does not use it. */
+function unrecognized({ expected, body }: { readonly expected: string; readonly body: Uint8Array }, problem: string): Error {
+  if (expected === "DeleteOptions") return badRequest(problem);
+  return badRequest(`the object provided is unrecognized (must be of type ${expected}): ${problem} (${summaryOf(body)})`);
 }
+
+const summaryBytes = 30;
+
+/** Beginning of a body: as text if it may be JSON, otherwise in hexadecimal. Source: the same file, `summarizeData`. */
+function summaryOf(body: Uint8Array): string {
+  if (body.length === 0) return "<empty>";
+  const start = Buffer.from(body.subarray(0, summaryBytes));
+  return `${start.toString(body[0] === openingBrace ? "utf8" : "hex")}${body.length > summaryBytes ? " ..." : ""}`;
+}
+
+const openingBrace = "{".charCodeAt(0);
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

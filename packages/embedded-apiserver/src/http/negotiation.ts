@@ -148,6 +148,8 @@ const patchTypes: Readonly<Record<string, PatchType>> = {
   "application/strategic-merge-patch+json": "strategic",
 };
 
+const customPatchTypes = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+
 /**
  * Patch type of a content type.
  *
@@ -159,6 +161,8 @@ export function patchTypeOf(contentType: string | undefined, isCustom = false): 
   const type = mediaTypeOf(contentType);
   const patchType = patchTypes[type];
   if (patchType !== undefined && !(isCustom && patchType === "strategic")) return patchType;
+  if (isCustom)
+    throw unsupportedMediaType(`the body of the request was in an unknown format - accepted media types include: ${customPatchTypes}`);
   // The real server's message is as short.
   throw new ApiStatusError({ code: 415, reason: "UnsupportedMediaType", message: "415: Unsupported Media Type", details: {} });
 }

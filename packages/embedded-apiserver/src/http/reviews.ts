@@ -9,7 +9,11 @@ import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules, type 
 import type { ApiRequest, ApiResponse } from "./api-request.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
 import { authenticateToken, type AuthenticationContext } from "../authentication/authenticate.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { trackWrite } from "../managed-fields/field-manager.ts";
+import { fieldManagerOf } from "./field-manager-name.ts";
 import { parseBody } from "./json-body.ts";
+import { negotiateOutput } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json } from "./respond.ts";
 
@@ -39,7 +43,8 @@ export function handleReview(
   if (review === undefined || target.name !== undefined || (target.namespace !== undefined) !== (review.isNamespaced === true))
     throw noSuchResource();
   if (request.method !== "POST") throw methodNotAllowed();
-  const body = bodyOf(request, review, target);
+  negotiateOutput(request.headers["accept"], { hasForms: false });
+  const body = tracked(context, request, { target, kind: review.kind, body: bodyOf(request, review, target) });
   const { metadata, spec, status } = review.answer(context, body, { user, namespace: target.namespace ?? "" });
   return json(201, {
     kind: review.kind,
@@ -58,6 +63,32 @@ function bodyOf(request: ApiRequest, { kind }: ReviewKind, { group, version }: R
   } catch (error) {
     throw error instanceof DecodeError ? badRequest(unhandled(kind, { kind, version }, error.message)) : error;
   }
+}
+
+/** Records the manager of the request's fields, as for stored objects. */
+function tracked(
+  { rest }: ReviewContext,
+  { headers, url }: ApiRequest,
+  { target, kind, body }: { readonly target: ResourceTarget; readonly kind: string; readonly body: JsonObject },
+): JsonObject {
+  const object = { ...body, metadata: { ...(isJsonObject(body["metadata"]) ? body["metadata"] : {}) } } as unknown as ApiObject;
+  const query = new URLSearchParams(url.split("?", 2)[1] ?? "");
+  const manager = fieldManagerOf(query, headers["user-agent"]);
+  trackWrite({ type: rest.managedTypes.of(reviewKind(target, kind), ""), manager, nowMs: rest.clock.now() }, undefined, object);
+  return object;
+}
+
+/** The same kind for each review, because what is derived from it is kept. */
+const reviewKinds = new Map<string, Kind>();
+
+function reviewKind({ group, version, plural }: ResourceTarget, kind: string): Kind {
+  let known = reviewKinds.get(kind);
+  if (known === undefined) {
+    const schema = `io.k8s.api.${group.replace(".k8s.io", "")}.${version}.${kind}`;
+    known = { group, version, kind, plural, singular: kind.toLowerCase(), namespaced: false, schema };
+    reviewKinds.set(kind, known);
+  }
+  return known;
 }
 
 interface ReviewKind {

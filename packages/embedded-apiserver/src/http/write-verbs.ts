@@ -2,6 +2,7 @@ import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-s
 import type { ApiObject } from "../kinds/kind.ts";
 import { returnsDeleted } from "../kinds/returns-deleted.ts";
 import { InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
+import { goJsonError } from "../json/go-json-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { patchJson } from "../patch/patch-json.ts";
 import { createObject } from "../rest/create.ts";
@@ -152,11 +153,12 @@ export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<A
 
 /** Parses the body of a patch of any type. @throws ApiStatusError 400 */
 export function parsePatchBody(body: Uint8Array): JsonValue {
+  const text = Buffer.from(body).toString();
   try {
-    return parseExactJson(Buffer.from(body).toString());
+    return parseExactJson(text);
   } catch (error) {
     if (error instanceof InexactIntegerError) throw badRequest(error.message);
-    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`);
+    throw badRequest(`error decoding patch: ${goJsonError(text) ?? String(error)}`);
   }
 }
 

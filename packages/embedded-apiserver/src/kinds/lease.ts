@@ -20,7 +20,8 @@ export const leaseKind: Kind = {
     {
       name: "Holder",
       type: "string",
-      description: "holderIdentity contains the identity of the holder of a current lease.",
+      description:
+        "holderIdentity contains the identity of the holder of a current lease. If Coordinated Leader Election is used, the holder identity must be equal to the elected LeaseCandidate.metadata.name field.",
       cell: (lease) => lease["spec"].holderIdentity ?? "",
     },
     ageColumn,

@@ -2,11 +2,14 @@ import { type FieldWrite, trackWrite } from "../managed-fields/field-manager.ts"
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { RestContext, WriteOptions } from "./rest-context.ts";
 
+/** Kinds that the API server itself writes, and no controller. */
+const serverKinds: ReadonlySet<string> = new Set(["CustomResourceDefinition", "PriorityClass"]);
+
 /** The write of a request, for the managers of its object's fields. */
 export function fieldWriteOf(
   { clock, managedTypes }: RestContext,
   kind: Kind,
-  { fieldManager = "kube-controller-manager", subresource = "" }: WriteOptions,
+  { fieldManager = serverKinds.has(kind.kind) ? "kube-apiserver" : "kube-controller-manager", subresource = "" }: WriteOptions,
 ): FieldWrite {
   return { type: managedTypes.of(kind, subresource), manager: fieldManager, nowMs: clock.now() };
 }

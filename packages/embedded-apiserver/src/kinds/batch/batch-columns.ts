@@ -6,7 +6,8 @@ import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, type JobSpec,
 
 /** Source of this file: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printJob and printCronJob. */
 
-const selectorDescription = "A label query over pods that should match the pod count.";
+const selectorDescription =
+  "A label query over pods that should match the pod count. Normally, the system sets this field for you. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors";
 
 export const jobColumns: readonly Column[] = [
   nameColumn,
@@ -14,7 +15,8 @@ export const jobColumns: readonly Column[] = [
   {
     name: "Completions",
     type: "string",
-    description: "The number of pods which reached phase Succeeded.",
+    description:
+      "The number of pods which reached phase Succeeded. The value increases monotonically for a given spec. However, it may decrease in reaction to scale down of elastic indexed jobs.",
     cell: jobCompletions,
   },
   { name: "Duration", type: "string", description: "Time required to complete the job.", cell: jobDuration },
@@ -40,13 +42,15 @@ export const cronJobColumns: readonly Column[] = [
   {
     name: "Timezone",
     type: "string",
-    description: "The time zone name for the given schedule, see https://en.wikipedia.org/wiki/List_of_tz_database_time_zones.",
+    description:
+      "The time zone name for the given schedule, see https://en.wikipedia.org/wiki/List_of_tz_database_time_zones. If not specified, this will default to the time zone of the kube-controller-manager process. The set of valid time zone names and the time zone offset is loaded from the system-wide time zone database by the API server during CronJob validation and the controller manager during execution. If no system-wide time zone database can be found a bundled version of the database is used instead. If the time zone name becomes invalid during the lifetime of a CronJob or due to a change in host configuration, the controller will stop creating new new Jobs and will create a system event with the reason UnknownTimeZone. More information can be found in https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#time-zones",
     cell: (cronJob) => specOf(cronJob).timeZone ?? "<none>",
   },
   {
     name: "Suspend",
     type: "boolean",
-    description: "This flag tells the controller to suspend subsequent executions, it does not apply to already started executions.",
+    description:
+      "This flag tells the controller to suspend subsequent executions, it does not apply to already started executions.  Defaults to false.",
     cell: (cronJob) => (specOf(cronJob).suspend === true ? "True" : "False"),
   },
   {

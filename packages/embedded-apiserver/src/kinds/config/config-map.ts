@@ -18,7 +18,8 @@ export const configMapKind: Kind = {
     {
       name: "Data",
       type: "string",
-      description: "Data contains the configuration data.",
+      description:
+        "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.",
       cell: (configMap) => Object.keys(configMap["data"] ?? {}).length + Object.keys(configMap["binaryData"] ?? {}).length,
     },
     ageColumn,

@@ -26,13 +26,15 @@ export const secretKind: Kind = {
     {
       name: "Type",
       type: "string",
-      description: "Used to facilitate programmatic handling of secret data.",
+      description:
+        "Used to facilitate programmatic handling of secret data. More info: https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
       cell: (secret) => secret["type"] ?? "",
     },
     {
       name: "Data",
       type: "string",
-      description: "Data contains the secret data.",
+      description:
+        "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly non-string) data value here. Described in https://tools.ietf.org/html/rfc4648#section-4",
       cell: (secret) => Object.keys(secret["data"] ?? {}).length,
     },
     ageColumn,

@@ -1,3 +1,4 @@
+import { goJsonError } from "../../json/go-json-error.ts";
 import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../validation/field-errors.ts";
@@ -63,18 +64,8 @@ function typeErrors({ metadata, ...secret }: ApiObject, data: Data): FieldError[
 function jsonErrors(data: Data, key: string): FieldError[] {
   const text = data[key];
   if (text === undefined) return [required(`data[${key}]`)];
-  try {
-    JSON.parse(Buffer.from(text, "base64").toString());
-    return [];
-  } catch (error) {
-    return [
-      invalidValue(
-        `data[${key}]`,
-        "<secret contents redacted>",
-        error instanceof SyntaxError ? "invalid character in JSON" : String(error),
-      ),
-    ];
-  }
+  const problem = goJsonError(Buffer.from(text, "base64").toString());
+  return problem === undefined ? [] : [invalidValue(`data[${key}]`, "<secret contents redacted>", problem)];
 }
 
 function immutableErrors(object: ApiObject, old: ApiObject | undefined, fields: readonly string[]): FieldError[] {

@@ -45,7 +45,7 @@ export const eventColumns: readonly Column[] = [
     name: "Subobject",
     type: "string",
     description:
-      "If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement.",
+      'If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]. For example, if the object reference is to a container within a pod, this would take on a value like: "spec.containers{name}" (where "name" refers to the name of the container that triggered the event) or if no container name is specified "spec.containers[2]" (container with index 2 in this pod). This syntax is chosen only to have some well-defined way of referencing a part of an object.',
     wide: true,
     cell: (event) => eventFields(event).involvedObject.fieldPath ?? "",
   },
@@ -79,7 +79,8 @@ export const eventColumns: readonly Column[] = [
   {
     name: "Name",
     type: "string",
-    description: "Name must be unique within a namespace.",
+    description:
+      "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
     wide: true,
     cell: (event) => event.metadata.name,
   },

@@ -46,29 +46,37 @@ export const nodeColumns: readonly Column[] = [
   {
     name: "Internal-IP",
     type: "string",
-    description: "List of addresses reachable to the node.",
+    description:
+      "List of addresses reachable to the node. Queried from cloud provider, if available. More info: https://kubernetes.io/docs/reference/node/node-status/#addresses Note: This field is declared as mergeable, but the merge key is not sufficiently unique, which can cause data corruption when it is merged. Callers should instead use a full-replacement patch. See https://pr.k8s.io/79391 for an example. Consumers should assume that addresses can change during the lifetime of a Node. However, there are some exceptions where this may not be possible, such as Pods that inherit a Node's address in its own status or consumers of the downward API (status.hostIP).",
     wide: true,
     cell: addressCell("InternalIP"),
   },
   {
     name: "External-IP",
     type: "string",
-    description: "List of addresses reachable to the node.",
+    description:
+      "List of addresses reachable to the node. Queried from cloud provider, if available. More info: https://kubernetes.io/docs/reference/node/node-status/#addresses Note: This field is declared as mergeable, but the merge key is not sufficiently unique, which can cause data corruption when it is merged. Callers should instead use a full-replacement patch. See https://pr.k8s.io/79391 for an example. Consumers should assume that addresses can change during the lifetime of a Node. However, there are some exceptions where this may not be possible, such as Pods that inherit a Node's address in its own status or consumers of the downward API (status.hostIP).",
     wide: true,
     cell: addressCell("ExternalIP"),
   },
   {
     name: "OS-Image",
     type: "string",
-    description: "OS Image reported by the node from /etc/os-release.",
+    description: "OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy)).",
     wide: true,
     cell: (node) => node["status"].nodeInfo.osImage || "<unknown>",
   },
-  { name: "Kernel-Version", type: "string", description: "Kernel Version reported by the node.", wide: true, cell: kernelCell },
+  {
+    name: "Kernel-Version",
+    type: "string",
+    description: "Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64).",
+    wide: true,
+    cell: kernelCell,
+  },
   {
     name: "Container-Runtime",
     type: "string",
-    description: "ContainerRuntime Version reported by the node through runtime remote API.",
+    description: "ContainerRuntime Version reported by the node through runtime remote API (e.g. containerd://1.4.2).",
     wide: true,
     cell: (node) => node["status"].nodeInfo.containerRuntimeVersion || "<unknown>",
   },

@@ -29,16 +29,19 @@ export const horizontalPodAutoscalerKind: Kind = plainKind({
     ),
     textColumn(
       "Targets",
-      "metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used).",
+      "metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used).  The desired replica count is calculated multiplying the ratio between the target value and the current value by the current number of pods.  Ergo, metrics used must decrease as the pod count is increased, and vice-versa.  See the individual metric source types for more information about how each type of metric must respond. If not set, the default metric will be set to 80% average CPU utilization.",
       ({ spec, status }) => metricsText(spec.metrics ?? [], status.currentMetrics ?? []),
     ),
-    textColumn("MinPods", "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.", ({ spec }) =>
-      spec.minReplicas === undefined ? "<unset>" : String(spec.minReplicas),
+    textColumn(
+      "MinPods",
+      "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is enabled and at least one Object or External metric is configured.  Scaling is active as long as at least one metric value is available.",
+      ({ spec }) => (spec.minReplicas === undefined ? "<unset>" : String(spec.minReplicas)),
     ),
     {
       name: "MaxPods",
       type: "string",
-      description: "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up.",
+      description:
+        "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up. It cannot be less that minReplicas.",
       cell: ({ spec }) => spec.maxReplicas,
     },
     {

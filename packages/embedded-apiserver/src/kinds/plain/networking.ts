@@ -79,7 +79,7 @@ export const networkingKinds: readonly Kind[] = [
       nameColumn,
       textColumn(
         "Pod-Selector",
-        "podSelector selects the pods to which this NetworkPolicy object applies.",
+        "podSelector selects the pods to which this NetworkPolicy object applies. The array of rules is applied to any pods selected by this field. An empty selector matches all pods in the policy's namespace. Multiple network policies can select the same set of pods. In this case, the ingress rules for each are combined additively. This field is optional. If it is not specified, it defaults to an empty selector.",
         ({ spec }) => formatLabelSelector(spec.podSelector) || "<none>",
       ),
       ageColumn,
@@ -96,8 +96,10 @@ export const networkingKinds: readonly Kind[] = [
     validate: ipAddressErrors,
     columns: [
       nameColumn,
-      textColumn("ParentRef", "ParentRef references the resource that an IPAddress is attached to.", ({ spec }) =>
-        parentOf(spec.parentRef),
+      textColumn(
+        "ParentRef",
+        "ParentRef references the resource that an IPAddress is attached to. An IPAddress must reference a parent object.",
+        ({ spec }) => parentOf(spec.parentRef),
       ),
       ageColumn,
     ],
@@ -112,8 +114,10 @@ export const networkingKinds: readonly Kind[] = [
     validate: serviceCidrErrors,
     columns: [
       nameColumn,
-      textColumn("CIDRs", "CIDRs defines the IP blocks in CIDR notation from which to assign service cluster IPs.", ({ spec }) =>
-        (spec.cidrs ?? []).join(","),
+      textColumn(
+        "CIDRs",
+        'CIDRs defines the IP blocks in CIDR notation (e.g. "192.168.0.0/24" or "2001:db8::/64") from which to assign service cluster IPs. Max of two CIDRs is allowed, one of each IP family. This field is immutable.',
+        ({ spec }) => (spec.cidrs ?? []).join(","),
       ),
       ageColumn,
     ],

@@ -2,7 +2,7 @@ import { forbidden } from "../../errors/api-status-error.ts";
 import type { ApiObject, FieldError, Kind, WriteContext } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { declarativeErrors } from "../validation/declarative.ts";
-import { duplicate, forbiddenField, invalidValue } from "../validation/field-errors.ts";
+import { duplicate, forbiddenField, notSupported } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { labelsErrors } from "../validation/labels.ts";
 import type { Toleration } from "../pod/pod-fields.ts";
@@ -45,20 +45,21 @@ export const priorityClassKind: Kind = plainKind({
     {
       name: "Value",
       type: "integer",
-      description: "value represents the integer value of this priority class.",
+      description:
+        "value represents the integer value of this priority class. This is the actual priority that pods receive when they have the name of this class in their pod spec.",
       cell: ({ value }) => value,
     },
     {
       name: "Global-Default",
       type: "boolean",
       description:
-        "globalDefault specifies whether this PriorityClass should be considered as the default priority for pods that do not have any priority class.",
+        "globalDefault specifies whether this PriorityClass should be considered as the default priority for pods that do not have any priority class. Only one PriorityClass can be marked as `globalDefault`. However, if more than one PriorityClasses exists with their `globalDefault` field set to true, the smallest value of such global default PriorityClasses will be used as the default priority.",
       cell: ({ globalDefault = false }) => globalDefault,
     },
     ageColumn,
     textColumn(
       "PreemptionPolicy",
-      "preemptionPolicy is the Policy for preempting pods with lower priority.",
+      "preemptionPolicy is the Policy for preempting pods with lower priority. One of Never, PreemptLowerPriority. Defaults to PreemptLowerPriority if unset.",
       ({ preemptionPolicy }) => preemptionPolicy,
     ),
   ],
@@ -97,7 +98,7 @@ function priorityClassErrors(priorityClass: ApiObject, old: ApiObject | undefine
     errors.push(forbiddenField("value", `maximum allowed value of a user defined priority is ${highestUserPriority}`));
   const policy: string = priorityClass["preemptionPolicy"];
   if (policy !== "Never" && policy !== "PreemptLowerPriority")
-    errors.push(invalidValue("preemptionPolicy", policy, "must be one of Never, PreemptLowerPriority"));
+    errors.push(notSupported("preemptionPolicy", policy, ["PreemptLowerPriority", "Never"]));
   return errors;
 }
 

@@ -57,7 +57,8 @@ function bindingColumns(kind: string): readonly Column[] {
     {
       name: "Role",
       type: "string",
-      description: "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace.",
+      description:
+        "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
       cell: (binding) => `${binding["roleRef"].kind}/${binding["roleRef"].name}`,
     },
     ageColumn,

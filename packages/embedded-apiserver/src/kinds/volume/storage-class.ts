@@ -29,7 +29,8 @@ export const storageClassKind: Kind = {
     {
       name: "Name",
       type: "string",
-      description: "Name must be unique within a namespace.",
+      description:
+        "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
       cell: (storageClass) => `${storageClass.metadata.name}${isDefaultClass(storageClass) ? " (default)" : ""}`,
     },
     {
@@ -41,13 +42,15 @@ export const storageClassKind: Kind = {
     {
       name: "ReclaimPolicy",
       type: "string",
-      description: "reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this storage class.",
+      description:
+        "reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this storage class. Defaults to Delete.",
       cell: (storageClass) => fieldsOf(storageClass).reclaimPolicy ?? "Delete",
     },
     {
       name: "VolumeBindingMode",
       type: "string",
-      description: "volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound.",
+      description:
+        "volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound.  When unset, VolumeBindingImmediate is used. This field is only honored by servers that enable the VolumeScheduling feature.",
       cell: (storageClass) => fieldsOf(storageClass).volumeBindingMode ?? "Immediate",
     },
     {

@@ -23,22 +23,32 @@ export const volumeColumns: readonly Column[] = [
   nameColumn,
   text(
     "Capacity",
-    "capacity is the description of the persistent volume's resources and capacity.",
+    "capacity is the description of the persistent volume's resources and capacity. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#capacity",
     (volume) => volumeSpec(volume).capacity?.["storage"] ?? "0",
   ),
-  text("Access Modes", "accessModes contains all ways the volume can be mounted.", (volume) =>
-    accessModesText(volumeSpec(volume).accessModes),
+  text(
+    "Access Modes",
+    "accessModes contains all ways the volume can be mounted. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#access-modes",
+    (volume) => accessModesText(volumeSpec(volume).accessModes),
   ),
   text(
     "Reclaim Policy",
-    "persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its claim.",
+    "persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its claim. Valid options are Retain (default for manually created PersistentVolumes), Delete (default for dynamically provisioned PersistentVolumes), and Recycle (deprecated). Recycle must be supported by the volume plugin underlying this PersistentVolume. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#reclaiming",
     (volume) => volumeSpec(volume).persistentVolumeReclaimPolicy ?? "",
   ),
-  text("Status", "phase indicates if a volume is available, bound to a claim, or released by a claim.", phaseOf),
-  text("Claim", "claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim.", (volume) => {
-    const { claimRef } = volumeSpec(volume);
-    return claimRef === undefined ? "" : `${claimRef.namespace ?? ""}/${claimRef.name ?? ""}`;
-  }),
+  text(
+    "Status",
+    "phase indicates if a volume is available, bound to a claim, or released by a claim. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#phase",
+    phaseOf,
+  ),
+  text(
+    "Claim",
+    "claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim. Expected to be non-nil when bound. claim.VolumeName is the authoritative bind between PV and PVC. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#binding",
+    (volume) => {
+      const { claimRef } = volumeSpec(volume);
+      return claimRef === undefined ? "" : `${claimRef.namespace ?? ""}/${claimRef.name ?? ""}`;
+    },
+  ),
   text("StorageClass", "StorageClass of the pv", volumeClassOf),
   text("VolumeAttributesClass", "VolumeAttributesClass of the pv", (volume) => volumeSpec(volume).volumeAttributesClassName ?? unset),
   text(
@@ -49,7 +59,7 @@ export const volumeColumns: readonly Column[] = [
   ageColumn,
   text(
     "VolumeMode",
-    "volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in raw block state.",
+    "volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in raw block state. Value of Filesystem is implied when not included in spec.",
     (volume) => volumeSpec(volume).volumeMode ?? unset,
     true,
   ),
@@ -75,7 +85,7 @@ export const claimColumns: readonly Column[] = [
   ),
   text(
     "Access Modes",
-    "accessModes contains the actual access modes the volume backing the PVC has.",
+    "accessModes contains the actual access modes the volume backing the PVC has. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#access-modes-1",
     ifBound((claim) => accessModesText(claimStatus(claim).accessModes)),
   ),
   text("StorageClass", "StorageClass of the pvc", claimClassOf),
@@ -83,7 +93,7 @@ export const claimColumns: readonly Column[] = [
   ageColumn,
   text(
     "VolumeMode",
-    "volumeMode defines what type of volume is required by the claim.",
+    "volumeMode defines what type of volume is required by the claim. Value of Filesystem is implied when not included in claim spec.",
     (claim) => claimSpec(claim).volumeMode ?? unset,
     true,
   ),

@@ -21,7 +21,7 @@ export const controllerRevisionKind: Kind = {
     {
       name: "Revision",
       type: "string",
-      description: "revision indicates the revision of the state represented by data.",
+      description: "Revision indicates the revision of the state represented by Data.",
       cell: (revision) => revision["revision"] ?? 0,
     },
     ageColumn,

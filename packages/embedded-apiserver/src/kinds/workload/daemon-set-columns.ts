@@ -17,12 +17,12 @@ export const daemonSetColumns: readonly Column[] = [
   count(
     "Desired",
     "desiredNumberScheduled",
-    "The total number of nodes that should be running the daemon pod (including nodes correctly running the daemon pod).",
+    "The total number of nodes that should be running the daemon pod (including nodes correctly running the daemon pod). More info: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/",
   ),
   count(
     "Current",
     "currentNumberScheduled",
-    "The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod.",
+    "The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod. More info: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/",
   ),
   count(
     "Ready",
@@ -38,7 +38,8 @@ export const daemonSetColumns: readonly Column[] = [
   {
     name: "Node Selector",
     type: "string",
-    description: "NodeSelector is a selector which must be true for the pod to fit on a node.",
+    description:
+      "NodeSelector is a selector which must be true for the pod to fit on a node. Selector which must match a node's labels for the pod to be scheduled on that node. More info: https://kubernetes.io/docs/concepts/configuration/assign-pod-node/",
     cell: (daemonSet) => formatLabels((daemonSet["spec"] as DaemonSetSpec).template.spec.nodeSelector),
   },
   ageColumn,
@@ -46,7 +47,8 @@ export const daemonSetColumns: readonly Column[] = [
   {
     name: "Selector",
     type: "string",
-    description: "A label query over pods that are managed by the daemon set.",
+    description:
+      "A label query over pods that are managed by the daemon set. Must match in order to be controlled. It must match the pod template's labels. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
     wide: true,
     cell: (daemonSet) => formatLabelSelector(daemonSet["spec"].selector) || "<none>",
   },

@@ -52,8 +52,16 @@ export const replicationControllerKind: Kind = {
   fieldSelectors: { "status.replicas": (controller) => String(controller["status"].replicas ?? 0) },
   columns: [
     nameColumn,
-    count("Desired", "Replicas is the number of desired replicas.", (controller) => specOf(controller).replicas ?? 0),
-    count("Current", "Replicas is the most recently observed number of replicas.", ({ status }) => (status as ReplicaSetStatus).replicas),
+    count(
+      "Desired",
+      "Replicas is the number of desired replicas. This is a pointer to distinguish between explicit zero and unspecified. Defaults to 1. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicationcontroller#what-is-a-replicationcontroller",
+      (controller) => specOf(controller).replicas ?? 0,
+    ),
+    count(
+      "Current",
+      "Replicas is the most recently observed number of replicas. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicationcontroller#what-is-a-replicationcontroller",
+      ({ status }) => (status as ReplicaSetStatus).replicas,
+    ),
     count(
       "Ready",
       "The number of ready replicas for this replication controller.",
@@ -64,7 +72,8 @@ export const replicationControllerKind: Kind = {
     {
       name: "Selector",
       type: "string",
-      description: "Selector is a label query over pods that should match the Replicas count.",
+      description:
+        "Selector is a label query over pods that should match the Replicas count. If Selector is empty, it is defaulted to the labels present on the Pod template. Label keys and values that must match in order to be controlled by this replication controller, if empty defaulted to labels on Pod template. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
       wide: true,
       cell: (controller) => formatLabels(specOf(controller).selector),
     },

@@ -33,7 +33,8 @@ export const deploymentColumns: readonly Column[] = [
   {
     name: "Selector",
     type: "string",
-    description: "Label selector for pods.",
+    description:
+      "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the ones affected by this deployment. It must match the pod template's labels.",
     wide: true,
     cell: (deployment) => formatLabelSelector(deployment["spec"].selector),
   },
@@ -45,13 +46,15 @@ export const replicaSetColumns: readonly Column[] = [
   {
     name: "Desired",
     type: "integer",
-    description: "Replicas is the number of desired pods.",
+    description:
+      "Replicas is the number of desired pods. This is a pointer to distinguish between explicit zero and unspecified. Defaults to 1. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
     cell: (replicaSet) => replicaSet["spec"].replicas,
   },
   {
     name: "Current",
     type: "integer",
-    description: "Replicas is the most recently observed number of non-terminating pods.",
+    description:
+      "Replicas is the most recently observed number of non-terminating pods. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
     cell: (replicaSet) => replicaSet["status"].replicas,
   },
   {
@@ -65,7 +68,8 @@ export const replicaSetColumns: readonly Column[] = [
   {
     name: "Selector",
     type: "string",
-    description: "Selector is a label query over pods that should match the replica count.",
+    description:
+      "Selector is a label query over pods that should match the replica count. Label keys and values that must match in order to be controlled by this replica set. It must match the pod template's labels. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
     wide: true,
     cell: (replicaSet) => formatLabelSelector(replicaSet["spec"].selector) || "<none>",
   },
