@@ -144,7 +144,22 @@ function comparable({ status, contentType, warnings, text }: RawAnswer): Compara
     .replace(/("(?:kid|x|y)":")[\w-]{43}"/g, '$1<key>"')
     .replace(/"\d+s"/g, '"<age>"')
     .replace(/("hash":"|\?hash=)[0-9A-F]+/g, "$1<hash>");
-  return { status, contentType, warnings, body: parsed(contentType.endsWith("protobuf") ? withoutNumbers(plain) : plain) };
+  const body = parsed(contentType.endsWith("protobuf") ? withoutNumbers(plain) : plain);
+  return { status, contentType, warnings, body: withSortedManagers(body) };
+}
+
+/** The servers order managers by time, and a second may pass between two requests to one of them. */
+function withSortedManagers(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withSortedManagers);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      key === "managedFields" && Array.isArray(member)
+        ? member.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+        : withSortedManagers(member),
+    ]),
+  );
 }
 
 /** Hides strings of digits, which are resource versions, in protobuf: a byte with the length, and the digits. */
