@@ -145,7 +145,16 @@ function comparable({ status, contentType, warnings, text }: RawAnswer): Compara
     .replace(/"\d+s"/g, '"<age>"')
     .replace(/("hash":"|\?hash=)[0-9A-F]+/g, "$1<hash>");
   const body = parsed(contentType.endsWith("protobuf") ? withoutNumbers(plain) : plain);
-  return { status, contentType, warnings, body: withSortedManagers(body) };
+  return { status, contentType, warnings, body: withSortedCauses(withSortedManagers(body)) };
+}
+
+/** The real server reports several problems of a map in a random order. */
+function withSortedCauses(body: unknown): unknown {
+  const { kind, message, details } = (body ?? {}) as { kind?: unknown; message?: unknown; details?: { causes?: readonly unknown[] } };
+  if (kind !== "Status" || typeof message !== "string" || (details?.causes ?? []).length < 2) return body;
+  const causes = (details?.causes ?? []).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  const problems = message.split(/, |: \[|\]$/).toSorted();
+  return { ...(body as object), message: problems, details: { ...details, causes } };
 }
 
 /** The servers order managers by time, and a second may pass between two requests to one of them. */
