@@ -74,8 +74,10 @@ difference("MutatingAdmissionPolicies", async ({ api, namespace, core }) => {
   const expression = `[JSONPatch{op: "add", path: "/data", value: {"from": "policy"}}]`;
   const mutations = [{ patchType: "JSONPatch", jsonPatch: { expression } }];
   const spec = { matchConstraints: { namespaceSelector, resourceRules }, reinvocationPolicy: "Never", mutations };
-  await api.create(path, { metadata: { name: namespace }, spec });
+  const { headers } = await api.post(path, { metadata: { name: namespace }, spec });
   await api.create(path.replace("policies", "policybindings"), { metadata: { name: namespace }, spec: { policyName: namespace } });
+  const warning = '299 - "the embedded API server stores this MutatingAdmissionPolicy, but does not apply it"';
+  expect(headers["warning"]).toBe(perServer({ embedded: warning, "kube-apiserver": undefined }));
 
   await eventually(
     async () => {

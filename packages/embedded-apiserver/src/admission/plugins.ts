@@ -7,7 +7,7 @@ import { createResourceQuotaPlugin } from "./resource-quota/resource-quota.ts";
 import { resolveService } from "../outbound/service-resolver.ts";
 import { WebhookClient } from "../outbound/webhook-client.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhook/webhook-plugins.ts";
-import { certificateRequests, nodeRestriction, priority, roleEscalation } from "./builtin/builtin-plugins.ts";
+import { certificateRequests, effectWarning, nodeRestriction, priority, roleEscalation } from "./builtin/builtin-plugins.ts";
 import { createPodSecurity } from "./pod-security/pod-security.ts";
 
 /** The plugins of a server, in the order of the real one; source: Kubernetes v1.36.3 pkg/kubeapiserver/options/plugins.go, `AllOrderedPlugins`. */
@@ -27,5 +27,6 @@ export function createAdmissionPlugins(context: AdmissionContext): readonly Admi
     certificateRequests(context),
     roleEscalation(context),
     createResourceQuotaPlugin(context),
+    effectWarning(),
   ];
 }
