@@ -247,3 +247,40 @@ test("an update of a custom resource belongs to who wrote it", async ({ api, nam
     ]
   `);
 });
+
+test("who owned items of a list owns the list when it has become atomic", async ({ api, namespace }) => {
+  await using definition = await establishDefinition(api, { namespace, schema, subresources: { status: {} } });
+  const { path, apiVersion, kind } = definition;
+  const object = (spec: object): object => ({ apiVersion, kind, metadata: { name: "a" }, spec });
+  await api.apply(`${path}/a`, "alice", object({ tags: ["a"], labels: { c: "d" }, ports: [{ port: 80, name: "x" }] }));
+  await api.apply(`${path}/a`, "bob", object({ tags: ["b"], labels: { e: "f" } }));
+  await definition.change({
+    tags: { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "atomic" },
+    labels: { type: "object", additionalProperties: { type: "string" }, "x-kubernetes-map-type": "atomic" },
+  });
+
+  const patched = await api.patch("merge", `${path}/a?fieldManager=carol`, { spec: { size: 1 } });
+  expect(managersOf(patched.body)).toMatchInlineSnapshot(`
+    [
+      "alice Apply NAMESPACE.example.com/v1 {\\"f:spec\\":{\\"f:labels\\":{},\\"f:ports\\":{\\"k:{\\\\\\"port\\\\\\":80,\\\\\\"protocol\\\\\\":\\\\\\"TCP\\\\\\"}\\":{\\".\\":{},\\"f:name\\":{},\\"f:port\\":{}}},\\"f:tags\\":{}}}",
+      'bob Apply NAMESPACE.example.com/v1 {"f:spec":{"f:labels":{},"f:tags":{}}}',
+      'carol Update NAMESPACE.example.com/v1 {"f:spec":{"f:size":{}}}',
+    ]
+  `);
+  expect(await api.apply(`${path}/a`, "alice", object({ tags: ["c"] }))).toMatchInlineSnapshot(`
+    409 Failure {
+      details: {causes: [{field: ".spec.tags", message: 'conflict with "bob"', reason: "FieldManagerConflict"}]},
+      message: 'Apply failed with 1 conflict: conflict with "bob": .spec.tags',
+      reason: "Conflict",
+    }
+  `);
+  const forced = await api.apply(`${path}/a`, "alice&force=true", object({ tags: ["c"] }));
+  expect([forced.status, forced.body.spec]).toMatchInlineSnapshot(`[200, {labels: {c: "d", e: "f"}, mode: "fast", size: 1, tags: ["c"]}]`);
+  expect(managersOf(forced.body)).toMatchInlineSnapshot(`
+    [
+      'alice Apply NAMESPACE.example.com/v1 {"f:spec":{"f:tags":{}}}',
+      'bob Apply NAMESPACE.example.com/v1 {"f:spec":{"f:labels":{}}}',
+      'carol Update NAMESPACE.example.com/v1 {"f:spec":{"f:size":{}}}',
+    ]
+  `);
+});

@@ -10,6 +10,8 @@ export interface Definition extends AsyncDisposable {
   readonly kind: string;
   /** Path of the objects in the test's namespace. */
   readonly path: string;
+  /** Changes properties of `spec` in the schema, and waits until the change is in effect. */
+  change(properties: Readonly<Record<string, object>>): Promise<void>;
 }
 
 /** Creates a definition with one version `v1`, and waits until it is served. @param version - fields of the version */
@@ -34,6 +36,23 @@ export async function establishDefinition(
     apiVersion: `${group}/v1`,
     kind: "Thing",
     path,
+    async change(properties) {
+      const specSchema = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+      const replace = Object.entries(properties).map(([field, value]) => ({ op: "replace", path: `${specSchema}/${field}`, value }));
+      const { status, body } = await api.patch("json", `${crds}/${name}`, replace);
+      if (status !== 200) throw new Error(`change the definition ${name}: ${String(status)} ${JSON.stringify(body)}`);
+      const document = `/openapi/v3/apis/${group}/v1`;
+      await eventually(
+        async () => {
+          const served = (await api.get(document)).body.components.schemas;
+          const spec = Object.entries(served).find(([key]) => key.endsWith(".Thing"))?.[1] as {
+            properties: { spec: { properties: object } };
+          };
+          expect(spec.properties.spec.properties).toMatchObject(properties);
+        },
+        { timeoutMs: 30_000 },
+      );
+    },
     async [Symbol.asyncDispose]() {
       await api.delete(`${crds}/${name}`);
     },

@@ -36,6 +36,7 @@ export class ManagedTypes {
       typeIn: (version) => this.#mergeTypeIn(kind, version),
       convert: (object, version) => (isJsonObject<JsonValue>(object) ? this.#convert(kind, object, version) : object),
       resetFields: () => reset,
+      mayChange: kind.custom !== undefined,
       empty: once(() => emptyObject(kind, apiVersion)),
     };
   }

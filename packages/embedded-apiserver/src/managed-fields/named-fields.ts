@@ -16,7 +16,7 @@ export function withNamedFields(set: FieldSet, type: MergeType | undefined): Fie
 }
 
 /** Type of what an element names; `undefined` if the type has no such part. */
-function typeAt(type: MergeType | undefined, element: PathElement): MergeType | undefined {
+export function typeAt(type: MergeType | undefined, element: PathElement): MergeType | undefined {
   const name = fieldNameOf(element);
   if (name !== undefined) return type?.map === undefined ? undefined : typeOfField(type.map, name);
   return element.startsWith("k:") ? type?.list?.items() : undefined;

@@ -20,6 +20,7 @@ export const scaleType: ManagedType = {
   typeIn: (version) => (version === scaleVersion ? mergeTypeOf(scaleDefinition) : undefined),
   convert: (object) => object,
   resetFields: () => emptySet,
+  mayChange: false,
   empty: once(() => ({ ...(decode(scaleDefinition, {}).object as JsonObject), apiVersion: scaleVersion, kind: "Scale" })),
 };
 

@@ -7,6 +7,7 @@ import { withNamedFields } from "./named-fields.ts";
 import { fieldsOfObject } from "./object-fields.ts";
 import type { PathElement } from "./path-element.ts";
 import { removeFields } from "./remove-fields.ts";
+import { fieldsInSchema } from "./schema-changes.ts";
 
 /** Fields of one manager. */
 export interface ManagerFields {
@@ -28,6 +29,8 @@ export interface VersionedType {
   convert(object: JsonValue, apiVersion: string): JsonValue;
   /** Fields that a request of this kind cannot change, in each version. */
   resetFields(apiVersion: string): FieldSet;
+  /** Whether the types change while the server runs, as those of custom resources do. */
+  readonly mayChange: boolean;
 }
 
 /** A field that somebody else owns. */
@@ -65,7 +68,8 @@ export interface Change {
  *
  * @throws ItemError if an item of a list cannot be identified
  */
-export function managersAfterUpdate(change: Change, live: JsonValue, changed: JsonValue): Managers {
+export function managersAfterUpdate(given: Change, live: JsonValue, changed: JsonValue): Managers {
+  const change = inSchema(given);
   const { managers, comparison } = afterChange(change, live, changed, true);
   const { apiVersion, manager, versions } = change;
   const before = managers.get(manager)?.fields ?? emptySet;
@@ -87,7 +91,8 @@ export interface Applied {
  * @param force - whether the manager takes fields of others
  * @throws ApplyConflicts without `force`; ItemError if an item of a list cannot be identified
  */
-export function applyChange(change: Change, live: JsonValue, applied: JsonValue, force: boolean): Applied {
+export function applyChange(given: Change, live: JsonValue, applied: JsonValue, force: boolean): Applied {
+  const change = inSchema(given);
   const { versions, apiVersion, manager } = change;
   const type = typeOf(versions, apiVersion);
   const last = change.managers.get(manager);
@@ -97,6 +102,17 @@ export function applyChange(change: Change, live: JsonValue, applied: JsonValue,
   const object = pruned({ ...change, managers }, merged, last);
   const after = afterChange({ ...change, managers }, live, object, force);
   return { object: equalJson(live, object) ? undefined : object, managers: after.managers };
+}
+
+/** The managers as the current schema names their fields. */
+function inSchema(change: Change): Change {
+  const { versions, managers } = change;
+  if (!versions.mayChange) return change;
+  const current = [...managers].map(([id, manager]): [string, ManagerFields] => {
+    const type = versions.typeIn(manager.apiVersion);
+    return [id, type === undefined ? manager : { ...manager, fields: fieldsInSchema(manager.fields, type) }];
+  });
+  return { ...change, managers: new Map(current) };
 }
 
 function typeOf(versions: VersionedType, apiVersion: string): MergeType {
