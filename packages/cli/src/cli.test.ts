@@ -250,7 +250,7 @@ test("a wrong value in the provider's configuration is named with file, field an
   expect(err.split("\n").filter(Boolean).sort()).toEqual([
     'virtual-kubelet: mock.toml: cpu: "many": expected a quantity such as 20, 500m or 100Gi',
     "virtual-kubelet: mock.toml: memroy: unknown field; did you mean memory?",
-    'virtual-kubelet: mock.toml: stages[0].exitAfter: "soon": expected a duration such as 500ms, 2s or 1m30s',
+    'virtual-kubelet: mock.toml: stages[0].exitAfter: "soon": expected a duration such as 500ms, 2s or 1m30s, or never',
   ]);
 });
 

@@ -26,7 +26,8 @@ export function ready(status: "True" | "False" | "Unknown", message = ""): { typ
 
 /** A quota of the far namespace, as its controller has seen it. */
 export function quota(name: string, hard: Record<string, string>, spec: ResourceQuota["spec"] = {}): ResourceQuota {
-  return { apiVersion: "v1", kind: "ResourceQuota", metadata: { name, namespace: "vk" }, spec: { hard, ...spec }, status: { hard } };
+  const used = Object.fromEntries(Object.keys(hard).map((resource) => [resource, "0"]));
+  return { apiVersion: "v1", kind: "ResourceQuota", metadata: { name, namespace: "vk" }, spec: { hard, ...spec }, status: { hard, used } };
 }
 
 /** The configuration that the schema makes of the input. @throws ZodError */
