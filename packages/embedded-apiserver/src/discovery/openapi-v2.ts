@@ -66,9 +66,11 @@ function makeDocument(kinds: readonly Kind[]): OpenApiV2Schema {
     info: kubernetesInfo,
     paths: sorted(
       groupVersions(kinds).flatMap((groupVersion) =>
-        apiResources(groupVersion, kinds)
-          .flatMap((resource) => pathItems(resource, `/${documentPath(groupVersion)}`))
-          .map(([path, item]) => [path, pathItemV2(item)] as const),
+        apiResources(groupVersion, kinds).flatMap((resource) =>
+          pathItems(resource, `/${documentPath(groupVersion)}`).map(
+            ([path, item]) => [path, pathItemV2(item, patchTypesOf(resource.kind))] as const,
+          ),
+        ),
       ),
     ),
     definitions: sorted([...builtInDefinitions(), ...kinds.flatMap(kindDefinitions)]),
@@ -93,16 +95,16 @@ function kindDefinitions(kind: Kind): (readonly [name: string, schema: OpenApiV2
   return [...own, [name, builtInSchema(name, list)]];
 }
 
-function pathItemV2({ parameters, ...operations }: PathItem): OpenApiV2Schema {
+function pathItemV2({ parameters, ...operations }: PathItem, patchTypes: readonly string[]): OpenApiV2Schema {
   return {
     ...Object.fromEntries(
-      Object.entries(operations as Readonly<Record<string, Operation>>).map(([method, one]) => [method, operationV2(one)]),
+      Object.entries(operations as Readonly<Record<string, Operation>>).map(([method, one]) => [method, operationV2(one, patchTypes)]),
     ),
     ...(parameters === undefined ? {} : { parameters: parameters.map(parameterV2) }),
   };
 }
 
-function operationV2({ parameters, requestBody, responses, ...rest }: Operation): OpenApiV2Schema {
+function operationV2({ parameters, requestBody, responses, ...rest }: Operation, patchTypes: readonly string[]): OpenApiV2Schema {
   const body = requestBody?.content["application/json"].schema;
   return {
     ...rest,
@@ -122,12 +124,11 @@ function operationV2({ parameters, requestBody, responses, ...rest }: Operation)
   };
 }
 
-const patchTypes = [
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-  "application/apply-patch+yaml",
-];
+/** kubectl uses strategic merge patches where they are listed. */
+function patchTypesOf({ custom }: Kind): readonly string[] {
+  const types = ["application/json-patch+json", "application/merge-patch+json"];
+  return [...types, ...(custom === undefined ? ["application/strategic-merge-patch+json"] : []), "application/apply-patch+yaml"];
+}
 
 function parameterV2({ schema, ...rest }: Parameter): OpenApiV2Schema {
   return { ...rest, ...schema };
