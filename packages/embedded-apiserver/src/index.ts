@@ -10,7 +10,18 @@ export { firstMade, type MadeObject } from "./controllers/first-made.ts";
 export type { Cluster, ClusterEvent, DeletionOptions } from "./rest/cluster.ts";
 export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";
 export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./clients/in-process-transport.ts";
-export type { ApiMetadata, ApiObject, Column, CustomKind, FieldError, Kind, ObjectReader, WriteContext } from "./kinds/kind.ts";
+export type {
+  ApiMetadata,
+  ApiObject,
+  Column,
+  CustomKind,
+  FieldError,
+  Kind,
+  ObjectReader,
+  VersionConversion,
+  WebhookConversion,
+  WriteContext,
+} from "./kinds/kind.ts";
 export type { KindChange } from "./kinds/kind-table.ts";
 export type { JsonObject, JsonValue } from "./json/json-value.ts";
 export type { ClientUser } from "./clients/kubeconfig.ts";
