@@ -1,3 +1,4 @@
+import type { Answer, Api } from "./support/api.ts";
 import { expect } from "vitest";
 import { encodeProtobuf } from "../../packages/embedded-apiserver/src/kinds/schema/protobuf-encode.ts";
 import { decodeProtobuf } from "../../packages/embedded-apiserver/src/kinds/schema/protobuf.ts";
@@ -82,7 +83,7 @@ for (const [template, sample] of Object.entries(samples)) {
       .post(collection, { ...sample, metadata: { name: namespace, labels: { b: "c", a: "" } } })
       .then(({ status, body }) => (expect({ status, body }).toMatchObject({ status: 201 }), body));
     const path = `${collection}/${namespace}`;
-    const json = await api.get(path);
+    const json = await settled(api, path);
     const bytes = await api.bytes("GET", path, { headers: { accept: protobuf } });
     const version = json.body.metadata.resourceVersion;
     const put = await api.request("PUT", path, { body: bytes.body, headers: { "content-type": protobuf } });
@@ -285,3 +286,13 @@ difference("Integers of 54 to 64 bits that JavaScript's numbers would alter", as
   expect(await post("application/json", text)).toEqual(refused);
   expect(await post(yaml, text.replace('"name":"a"', '"name":"b"'))).toEqual(refused);
 });
+
+/** The object after its controller has written what it has to write. */
+async function settled(api: Api, path: string): Promise<Answer> {
+  for (let before = await api.get(path); ;) {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const now = await api.get(path);
+    if (now.body.metadata.resourceVersion === before.body.metadata.resourceVersion) return now;
+    before = now;
+  }
+}

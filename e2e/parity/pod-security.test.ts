@@ -1,3 +1,4 @@
+import { eventually } from "@virtual-kubelet/testing";
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import type { Api } from "./support/api.ts";
@@ -103,7 +104,12 @@ test("baseline and restricted refuse pods, each in its version", async ({ api })
 test("templates are warned about, and a stricter level warns about pods that are there", async ({ api, namespace }) => {
   const path = `/api/v1/namespaces/${namespace}`;
   for (const name of ["a", "b", "c"]) await api.create(`${path}/pods`, podNamed(name, name === "c" ? { hostNetwork: true } : {}));
-  const answer = await api.patch("merge", path, { metadata: { labels: withSecurity({ enforce: "restricted" }) } });
+  const stricter = { metadata: { labels: withSecurity({ enforce: "restricted" }) } };
+  // The real server looks into a cache of pods, which may be late.
+  await eventually(async () =>
+    expect((await api.patch("merge", `${path}?dryRun=All`, stricter)).headers["warning"]).toMatch(/and 1 other pod[^]*299 - "c: /),
+  );
+  const answer = await api.patch("merge", path, stricter);
   const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }], restartPolicy: "Never" } };
   const deployment = {
     metadata: { name: "d" },
