@@ -1,9 +1,10 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { readFileSync } from "node:fs";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiMetadata, ApiObject } from "../kinds/kind.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 import { once } from "../kinds/schema/once.ts";
-import { apiVersionOf, collectionOf, type RestContext } from "../rest/rest-context.ts";
+import { collectionOf, type RestContext } from "../rest/rest-context.ts";
 
 /** An object of `data/bootstrap-objects.json`: as stored, without what differs between servers. */
 interface RecordedObject {
@@ -44,7 +45,7 @@ export function storeBootstrapObjects(context: RestContext): void {
 }
 
 function isServed({ spec: { group = "", version = "" } = {} }: RecordedObject, versions: ReadonlySet<string>): boolean {
-  return reviewGroups.has(group) || versions.has(group === "" ? version : `${group}/${version}`);
+  return reviewGroups.has(group) || versions.has(apiVersionOf({ group, version }));
 }
 
 function newObject({ kind, apiVersion, metadata, status, ...fields }: RecordedObject, uid: string, now: string): ApiObject {

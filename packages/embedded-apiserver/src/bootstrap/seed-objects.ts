@@ -1,6 +1,7 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ApiObject } from "../kinds/kind.ts";
-import { apiVersionOf, type RestContext } from "../rest/rest-context.ts";
+import { type RestContext } from "../rest/rest-context.ts";
 
 /**
  * Creates objects in order, each like a POST, and then writes the status of those that have one.

@@ -205,8 +205,3 @@ function subresourcesOf(kind: Kind): Subresource[] {
   if (kind.custom !== undefined) return found.toReversed();
   return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
-
-/** Such as `v1` or `apps/v1`. */
-export function groupVersionName({ group, version }: GroupVersion): string {
-  return group === "" ? version : `${group}/${version}`;
-}

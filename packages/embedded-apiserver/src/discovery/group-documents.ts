@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { storageFormOf } from "../kinds/kind.ts";
 import type { Kind } from "../kinds/kind.ts";
 import {
@@ -6,7 +7,6 @@ import {
   type ApiResource,
   apiResources,
   type GroupVersion,
-  groupVersionName,
   groupsOf,
   type GroupVersions,
 } from "./api-resources.ts";
@@ -33,7 +33,7 @@ export function groupDocument(group: string, kinds: readonly Kind[], aggregated?
 }
 
 function groupBody({ group, versions }: GroupVersions): object {
-  const named = versions.map((version) => ({ groupVersion: groupVersionName({ group, version }), version }));
+  const named = versions.map((version) => ({ groupVersion: apiVersionOf({ group, version }), version }));
   return { name: group, versions: named, preferredVersion: named[0] };
 }
 
@@ -44,7 +44,7 @@ export function resourceList(groupVersion: GroupVersion, kinds: readonly Kind[])
   return {
     kind: "APIResourceList",
     ...apiVersionOfList(groupVersion),
-    groupVersion: groupVersionName(groupVersion),
+    groupVersion: apiVersionOf(groupVersion),
     resources: resources.flatMap(entries),
   };
 }

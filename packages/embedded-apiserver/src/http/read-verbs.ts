@@ -1,10 +1,11 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { ApiStatusError, notAcceptableForm, notFound, tooLargeResourceVersion } from "../errors/api-status-error.ts";
 import { parseFieldSelector } from "../selectors/field-selector.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { encodeProtobuf, encodeProtobufList, encodeWatchFrame, type JsonFields } from "../kinds/schema/protobuf-encode.ts";
 import { parseLabelSelector } from "../selectors/label-selector.ts";
 import { listObjects, parseVersion, type ListPage } from "../rest/list.ts";
-import { apiVersionOf, collectionOf } from "../rest/rest-context.ts";
+import { collectionOf } from "../rest/rest-context.ts";
 import { WatchStream, type WatchOptions } from "../storage/watch.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { parseListOptions, type ListOptions } from "./query-options.ts";

@@ -1,7 +1,7 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import type { ApiStatusError } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { JsonFields } from "../kinds/schema/protobuf-encode.ts";
-import { apiVersionOf } from "../rest/rest-context.ts";
 import type { ListPage } from "../rest/list.ts";
 import type { ApiResponse } from "./api-request.ts";
 

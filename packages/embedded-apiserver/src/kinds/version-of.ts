@@ -1,3 +1,4 @@
+import { apiVersionOf } from "./api-version.ts";
 import { storageFormOf, type ApiObject, type Column, type Kind, type VersionConversion } from "./kind.ts";
 import { decode } from "./schema/decode.ts";
 
@@ -18,8 +19,8 @@ export interface FurtherVersion extends Partial<Kind> {
  */
 export function versionOf(hub: Kind, given: FurtherVersion): Kind {
   const stored = storageFormOf(hub);
-  const hubVersion = stored.group === "" ? stored.version : `${stored.group}/${stored.version}`;
-  const ownVersion = given.group === "" ? given.version : `${given.group}/${given.version}`;
+  const hubVersion = apiVersionOf(stored);
+  const ownVersion = apiVersionOf(given);
   const convert = (
     object: Readonly<ApiObject>,
     { schema, apiVersion }: { schema: string; apiVersion: string },

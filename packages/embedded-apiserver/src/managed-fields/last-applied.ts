@@ -1,3 +1,4 @@
+import { withSortedKeys } from "../json/key-order.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { compareObjects } from "./compare-objects.ts";
 import { difference, emptySet, type FieldSet, hasField } from "./field-set.ts";
@@ -56,7 +57,7 @@ export function withLastApplied(object: JsonObject, configuration: JsonObject): 
   const before = annotations[annotation];
   if (typeof before !== "string" || before === "") return object;
   const { [annotation]: _before, ...others } = annotations;
-  const text = `${JSON.stringify(sorted(withoutAnnotation(configuration)))}\n`;
+  const text = `${JSON.stringify(withSortedKeys(withoutAnnotation(configuration)))}\n`;
   const bytes = Object.entries({ ...others, [annotation]: text }).reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
   const after = bytes > annotationsLimitBytes ? others : { ...annotations, [annotation]: text };
   return { ...object, metadata: { ...(object["metadata"] as JsonObject), annotations: after } };
@@ -67,15 +68,4 @@ function withoutAnnotation(configuration: JsonObject): JsonObject {
   if (!isJsonObject<JsonValue>(metadata) || !isJsonObject<JsonValue>(metadata["annotations"])) return configuration;
   const { [annotation]: _given, ...annotations } = metadata["annotations"];
   return { ...configuration, metadata: { ...metadata, annotations } };
-}
-
-/** Go writes the keys of a map in order. */
-function sorted(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject<JsonValue>(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => [key, sorted(member)]),
-  );
 }

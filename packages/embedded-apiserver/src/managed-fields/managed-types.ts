@@ -1,3 +1,4 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { once } from "../kinds/schema/once.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
@@ -70,10 +71,6 @@ export class ManagedTypes {
     }
     return type;
   }
-}
-
-function apiVersionOf({ group, version }: Pick<Kind, "group" | "version">): string {
-  return group === "" ? version : `${group}/${version}`;
 }
 
 /** What a client creates: the fields that are always written, with their zero values. */

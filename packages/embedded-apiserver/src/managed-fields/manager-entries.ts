@@ -1,3 +1,4 @@
+import { byCodeUnits } from "../json/key-order.ts";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 import { emptySet, type FieldSet, parseFieldSet, union } from "./field-set.ts";
@@ -127,16 +128,12 @@ function entryOf(id: string, { apiVersion, isApplied, time, fields }: TimedField
 
 function compareEntries(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return (
-    byText(a.operation, b.operation) ||
-    byText(a.time ?? "", b.time ?? "") ||
-    byText(a.manager ?? "", b.manager ?? "") ||
-    byText(a.apiVersion, b.apiVersion) ||
-    byText(a.subresource ?? "", b.subresource ?? "")
+    byCodeUnits(a.operation, b.operation) ||
+    byCodeUnits(a.time ?? "", b.time ?? "") ||
+    byCodeUnits(a.manager ?? "", b.manager ?? "") ||
+    byCodeUnits(a.apiVersion, b.apiVersion) ||
+    byCodeUnits(a.subresource ?? "", b.subresource ?? "")
   );
-}
-
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 const mostUpdaters = 10;
@@ -145,7 +142,7 @@ const mostUpdaters = 10;
 export function capped(managers: TimedManagers): TimedManagers {
   const updaters = [...managers].filter(([, { isApplied }]) => !isApplied);
   if (updaters.length <= mostUpdaters) return managers;
-  const byAge = updaters.toSorted(([a, { time: atA = "" }], [b, { time: atB = "" }]) => byText(atA, atB) || byText(a, b));
+  const byAge = updaters.toSorted(([a, { time: atA = "" }], [b, { time: atB = "" }]) => byCodeUnits(atA, atB) || byCodeUnits(a, b));
   const result = new Map(managers);
   const firstOf = new Map<string, string>();
   let count = updaters.length;

@@ -1,3 +1,4 @@
+import { byCodeUnits } from "../json/key-order.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 
 /**
@@ -76,7 +77,7 @@ export function compareElements(a: PathElement, b: PathElement): number {
   if (a === b) return 0;
   const [kindA, kindB] = [a.charAt(0), b.charAt(0)];
   if (kindA !== kindB) return ranks.indexOf(kindA) - ranks.indexOf(kindB);
-  if (kindA === "f") return byText(a, b);
+  if (kindA === "f") return byCodeUnits(a, b);
   if (kindA === "i") return Number(a.slice(2)) - Number(b.slice(2));
   const [left, right] = [parsed(a), parsed(b)];
   return isJsonObject<JsonValue>(left) && isJsonObject<JsonValue>(right) ? compareKeys(left, right) : compareValues(left, right);
@@ -87,7 +88,7 @@ function compareKeys(a: Readonly<Record<string, JsonValue>>, b: Readonly<Record<
   for (const [index, [name, value]] of left.entries()) {
     const other = right[index];
     if (other === undefined) return 1;
-    const order = byText(name, other[0]) || compareValues(value, other[1]);
+    const order = byCodeUnits(name, other[0]) || compareValues(value, other[1]);
     if (order !== 0) return order;
   }
   return left.length - right.length;
@@ -98,11 +99,7 @@ const typeRanks = ["number", "string", "boolean"];
 function compareValues(a: JsonValue | undefined, b: JsonValue | undefined): number {
   if (typeof a !== typeof b) return typeRanks.indexOf(typeof a) - typeRanks.indexOf(typeof b);
   if (typeof a === "number" || typeof a === "boolean") return Number(a) - Number(b);
-  return byText(String(a), String(b));
-}
-
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return byCodeUnits(String(a), String(b));
 }
 
 /** A path for people, such as `.spec.containers[name="web"].image`. */

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { unsupportedMediaType } from "../errors/api-status-error.ts";
 import { cloneJson, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { builtInDefinition, type GroupVersionKind } from "../kinds/schema/schema.ts";
@@ -34,7 +35,7 @@ export function applyPatch<T extends object>(object: T, { type, body }: ObjectPa
 function requireDefinition(kind: GroupVersionKind): string {
   const definition = builtInDefinition(kind);
   if (definition !== undefined) return definition;
-  const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+  const apiVersion = apiVersionOf(kind);
   throw unsupportedMediaType(
     `apply a strategic merge patch to an object of kind ${kind.kind} in ${apiVersion}: expected a kind that is built into Kubernetes; use a merge patch`,
   );

@@ -1,9 +1,10 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
-import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
+import { type WriteOptions } from "./rest-context.ts";
 import { checkBodyType, typeMismatch, unhandled } from "./type-mismatch.ts";
 
 /**

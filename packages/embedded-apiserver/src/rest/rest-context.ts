@@ -76,11 +76,6 @@ export function findKind(context: RestContext, group: string, plural: string): K
   return context.kinds.find((kind) => kind.group === group && kind.plural === plural);
 }
 
-/** Such as `v1` or `apps/v1`. */
-export function apiVersionOf(kind: Kind): string {
-  return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
-}
-
 /** What the admission plugins see of a write before its object. */
 export function admissionSubject(
   operation: AdmissionOperation,

@@ -1,3 +1,4 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { customScaleOf, withCustomReplicas } from "../custom-resources/custom-scale.ts";
@@ -5,7 +6,7 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { fieldElement } from "../managed-fields/path-element.ts";
 import { decodedScale, managersAfterScale, scaleManagers, scaleType } from "../managed-fields/scale-managers.ts";
 import { trackWrite } from "../managed-fields/field-manager.ts";
-import { apiVersionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
+import { type ObjectAddress, type RestContext } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
 import { updateObject, type AdmittedForm, type UpdateOptions } from "./update.ts";
 

@@ -1,3 +1,4 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 import { kinds } from "../kinds/index.ts";
@@ -31,7 +32,7 @@ export function checkBodyType(wanted: BodyType, body: JsonValue): void {
 /** Problem with a body's type; `undefined` if it is the expected one. */
 export function typeMismatch(wanted: BodyType, body: JsonValue): TypeMismatch | undefined {
   if (!isJsonObject(body)) return undefined;
-  const wantedVersion = versionText(wanted);
+  const wantedVersion = apiVersionOf(wanted);
   const kind = textOr(body["kind"], wanted.kind);
   const apiVersion = textOr(body["apiVersion"], wantedVersion);
   if (kind === wanted.kind && apiVersion === wantedVersion) return undefined;
@@ -52,12 +53,8 @@ export function notRegistered(kind: string, apiVersion: string): string {
   return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
 }
 
-function versionText({ group, version }: Pick<BodyType, "group" | "version">): string {
-  return group === "" ? version : `${group}/${version}`;
-}
-
 function isKnown(kind: string, apiVersion: string): boolean {
-  return kinds.some((one) => one.kind === kind && versionText(one) === apiVersion);
+  return kinds.some((one) => one.kind === kind && apiVersionOf(one) === apiVersion);
 }
 
 /** Package of the real server's internal types, such as `core` or `coordination`. */

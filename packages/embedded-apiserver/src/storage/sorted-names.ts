@@ -1,3 +1,4 @@
+import { byCodeUnits } from "../json/key-order.ts";
 /** The sorted names of a map's entries. Sorting again after few changes is cheap. */
 export class SortedNames {
   /** In order at the last call of {@link SortedNames.of}; may have names that are no longer there. */
@@ -33,9 +34,4 @@ export class SortedNames {
     this.#names = names;
     return values;
   }
-}
-
-/** Compares like etcd, which sorts keys by bytes. */
-export function byCodeUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,7 +1,8 @@
+import { byCodeUnits } from "../json/key-order.ts";
 import { expired } from "../errors/api-status-error.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { objectJson } from "./object-json.ts";
-import { byCodeUnits, SortedNames } from "./sorted-names.ts";
+import { SortedNames } from "./sorted-names.ts";
 
 /** An immutable version of an object, which can be shared. */
 export class StoredObject {

@@ -1,3 +1,4 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
 
@@ -50,7 +51,7 @@ export function rememberConverted(stored: StoredObject, kind: Kind, object: ApiO
 
 /** Form of a stored object in a kind's version that is already known; `undefined` before its first conversion. */
 export function knownConversion(stored: StoredObject, kind: Kind): StoredObject | undefined {
-  return stored.object.apiVersion === apiVersionText(kind) ? stored : converted.get(stored)?.get(kind);
+  return stored.object.apiVersion === apiVersionOf(kind) ? stored : converted.get(stored)?.get(kind);
 }
 
 function inVersion(stored: StoredObject, kind: Kind): StoredObject {
@@ -58,11 +59,11 @@ function inVersion(stored: StoredObject, kind: Kind): StoredObject {
   if (known !== undefined) return known;
   const { conversion } = kind;
   const object = conversion === undefined ? stored.object : conversion.fromStorage(stored.object);
-  return rememberConverted(stored, kind, withVersion(object, apiVersionText(kind)));
+  return rememberConverted(stored, kind, withVersion(object, apiVersionOf(kind)));
 }
 
 function toStorage(object: ApiObject, kind: Kind): ApiObject {
-  const storageVersion = apiVersionText(storageFormOf(kind));
+  const storageVersion = apiVersionOf(storageFormOf(kind));
   if (object.apiVersion === storageVersion) return object;
   return withVersion(kind.conversion === undefined ? object : kind.conversion.toStorage(object), storageVersion);
 }
@@ -71,8 +72,8 @@ function toStorage(object: ApiObject, kind: Kind): ApiObject {
 export function convertObject(object: Readonly<ApiObject>, from: Kind, to: Kind): ApiObject {
   if (from === to) return object;
   const stored = toStorage(object, from);
-  if (stored.apiVersion === apiVersionText(to)) return stored === object ? { ...object } : stored;
-  return withVersion(to.conversion === undefined ? stored : to.conversion.fromStorage(stored), apiVersionText(to));
+  if (stored.apiVersion === apiVersionOf(to)) return stored === object ? { ...object } : stored;
+  return withVersion(to.conversion === undefined ? stored : to.conversion.fromStorage(stored), apiVersionOf(to));
 }
 
 /** Stored object behind a view; converted back if the view's object is a later state of it. */
@@ -81,11 +82,6 @@ function originalOf(collection: ObjectCollection, viewed: StoredObject, kind: Ki
   const stored = collection.get(namespace, name);
   if (stored !== undefined && knownConversion(stored, kind) === viewed) return stored;
   return new StoredObject(toStorage({ ...viewed.object, metadata: { ...viewed.object.metadata } }, kind), viewed.resourceVersion);
-}
-
-/** Such as `v1` or `apps/v1`. */
-export function apiVersionText({ group, version }: Pick<Kind, "group" | "version">): string {
-  return group === "" ? version : `${group}/${version}`;
 }
 
 /** `kind` and `apiVersion` come first, as in other objects. */

@@ -1,3 +1,4 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import type { Clock } from "@virtual-kubelet/clock";
 import { ApiStatusError, tooLargeResourceVersion } from "../errors/api-status-error.ts";
 import { Disposables } from "../resources/disposables.ts";
@@ -283,7 +284,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     const metadata = { resourceVersion: String(this.#source.latestVersion()), ...(annotations === undefined ? {} : { annotations }) };
     // The real server sends an empty Go struct, in which only the pod's list of containers is not optional.
     const spec = kind === "Pod" ? { spec: { containers: null }, status: {} } : {};
-    const object = { kind, apiVersion: group === "" ? version : `${group}/${version}`, metadata };
+    const object = { kind, apiVersion: apiVersionOf({ group, version }), metadata };
     const { asBookmark } = this.#options;
     return { type: "BOOKMARK", object: asBookmark === undefined ? { ...object, ...spec } : asBookmark(object) };
   }

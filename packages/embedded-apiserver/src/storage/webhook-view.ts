@@ -1,6 +1,7 @@
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { isStorageKind, storageFormOf, type ApiObject, type Kind, type WebhookConversion } from "../kinds/kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
-import { apiVersionText, knownConversion, rememberConverted } from "./version-view.ts";
+import { knownConversion, rememberConverted } from "./version-view.ts";
 
 /** A read needs objects that a webhook has to convert first. The read succeeds when it is repeated afterwards. */
 export class ConversionPending extends Error {
@@ -8,7 +9,7 @@ export class ConversionPending extends Error {
   readonly settled: Promise<void>;
 
   constructor(kind: Kind, settled: Promise<void>) {
-    super(`read ${kind.plural} as ${apiVersionText(kind)}: a webhook has to convert objects first; read them again afterwards`);
+    super(`read ${kind.plural} as ${apiVersionOf(kind)}: a webhook has to convert objects first; read them again afterwards`);
     this.name = "ConversionPending";
     this.settled = settled;
     // The caller may not look at it.
@@ -36,8 +37,8 @@ export function prepareWrite(kind: Kind, object: ApiObject): Promise<void> | und
 }
 
 async function convertBothWays(convert: WebhookConversion, kind: Kind, object: ApiObject): Promise<PreparedWrite> {
-  const [stored] = await convert([object], apiVersionText(storageFormOf(kind)));
-  const [shown] = stored === undefined ? [] : await convert([stored], apiVersionText(kind));
+  const [stored] = await convert([object], apiVersionOf(storageFormOf(kind)));
+  const [shown] = stored === undefined ? [] : await convert([stored], apiVersionOf(kind));
   if (stored === undefined || shown === undefined) throw new RangeError("convert an object: the conversion returned none");
   return { stored, shown };
 }
@@ -49,7 +50,7 @@ async function convertBothWays(convert: WebhookConversion, kind: Kind, object: A
  * @returns a collection whose reads throw {@link ConversionPending} if objects are not converted yet
  */
 export function viewByWebhook(collection: ObjectCollection, kind: Kind, convert: WebhookConversion): ObjectCollection {
-  const apiVersion = apiVersionText(kind);
+  const apiVersion = apiVersionOf(kind);
   const known = (stored: StoredObject): StoredObject => knownConversion(stored, kind) ?? stored;
   const convertAll = async (missing: readonly StoredObject[]): Promise<void> => {
     const objects = await convert(

@@ -1,7 +1,7 @@
+import { apiVersionOf } from "../../kinds/api-version.ts";
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { Cluster } from "../../rest/cluster.ts";
-import { apiVersionOf } from "../../rest/rest-context.ts";
 import type { ParamRef, PolicySpec } from "./policy-fields.ts";
 
 /** Parameters of a binding: one or more objects, or `undefined` for none; otherwise why there are none. */

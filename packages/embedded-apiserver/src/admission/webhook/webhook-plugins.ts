@@ -1,8 +1,9 @@
+import { apiVersionOf } from "../../kinds/api-version.ts";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { forbidden, internalError } from "../../errors/api-status-error.ts";
 import { equalJson, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
-import { apiVersionText, convertObject } from "../../storage/version-view.ts";
+import { convertObject } from "../../storage/version-view.ts";
 import type { AdmissionContext } from "../admission-context.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject, MutatingRun } from "../admission-plugin.ts";
 import type { ReviewAnswer } from "./admission-review.ts";
@@ -224,7 +225,7 @@ async function inVersion(request: AdmissionRequest, kind: Kind): Promise<Version
 async function converted(object: Readonly<ApiObject> | undefined, from: Kind, to: Kind): Promise<Readonly<ApiObject> | undefined> {
   if (object === undefined || object.kind !== from.kind) return object;
   if (to.webhookConversion === undefined) return convertObject(object, from, to);
-  return (await to.webhookConversion([object], apiVersionText(to)))[0];
+  return (await to.webhookConversion([object], apiVersionOf(to)))[0];
 }
 
 /** Replaces the content of the request's object. */

@@ -1,7 +1,7 @@
+import { apiVersionOf } from "../../kinds/api-version.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { namespaceKind } from "../../kinds/namespace.ts";
 import type { Cluster } from "../../rest/cluster.ts";
-import { apiVersionOf } from "../../rest/rest-context.ts";
 import type { OwnerReference } from "../shared/ownership.ts";
 import { isWaiting, type OwnerClasses } from "./owner-classes.ts";
 

@@ -1,3 +1,4 @@
+import { withSortedKeys } from "../../json/key-order.ts";
 import { equalJson } from "../../json/json-value.ts";
 import { safeEncode } from "../../kinds/random-suffix.ts";
 import type { PodTemplate } from "../../kinds/workload/workload-fields.ts";
@@ -11,7 +12,7 @@ export const hashLabel = "pod-template-hash";
  * @param collisionCount - number of hash collisions so far
  */
 export function templateHash(template: PodTemplate, collisionCount: number | undefined): string {
-  const text = `${JSON.stringify(sorted(template))}${collisionCount ?? ""}`;
+  const text = `${JSON.stringify(withSortedKeys(template))}${collisionCount ?? ""}`;
   return safeEncode(String(fnv1a(text)));
 }
 
@@ -31,15 +32,4 @@ function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return hash;
-}
-
-/** Sorts the keys of objects, so that the hash does not depend on their order. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, child]) => [key, sorted(child)]),
-  );
 }
