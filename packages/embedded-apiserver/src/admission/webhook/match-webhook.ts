@@ -3,7 +3,8 @@ import { notFound } from "../../errors/api-status-error.ts";
 import { namespaceKind } from "../../kinds/namespace.ts";
 import { storageFormOf, type ApiObject, type Kind, type ObjectReader } from "../../kinds/kind.ts";
 import type { AdmissionRequest, AdmissionSubject } from "../admission-plugin.ts";
-import type { Webhook, WebhookRule } from "./webhook.ts";
+import { isEmptySelector, matchesRule } from "../rule-matching.ts";
+import type { Webhook } from "./webhook.ts";
 
 /** Source of this file: k8s.io/apiserver v0.36.3 pkg/admission/plugin/webhook/predicates and generic/webhook.go. */
 
@@ -48,31 +49,6 @@ export function equivalentsOf(kind: Kind, kinds: readonly Kind[]): Kind[] {
   });
 }
 
-function matchesRule(rule: WebhookRule, { operation, subresource, namespace }: AdmissionSubject, kind: Kind): boolean {
-  const { operations, apiGroups, apiVersions, resources = [], scope = "*" } = rule;
-  return (
-    matchesScope(scope, kind, namespace) &&
-    includes(operations, operation) &&
-    includes(apiGroups, kind.group) &&
-    includes(apiVersions, kind.version) &&
-    resources.some((text) => {
-      const [resource, sub = ""] = text.split("/", 2);
-      return (resource === "*" || resource === kind.plural) && (sub === "*" || sub === subresource);
-    })
-  );
-}
-
-function includes(items: readonly string[] = [], wanted: string): boolean {
-  return items.includes("*") || items.includes(wanted);
-}
-
-/** Namespaces themselves are cluster-scoped, although a request for one has its name as namespace. */
-function matchesScope(scope: string, kind: Kind, namespace: string): boolean {
-  if (scope === "*") return true;
-  const isNamespaced = namespace !== "" && kind !== namespaceKind;
-  return scope === "Namespaced" ? isNamespaced : scope === "Cluster" && !isNamespaced;
-}
-
 /** Namespace as admission sees it: a namespace is its own. */
 export function admissionNamespace({ kind, namespace, name }: AdmissionSubject): string {
   return kind === namespaceKind ? name : namespace;
@@ -80,7 +56,7 @@ export function admissionNamespace({ kind, namespace, name }: AdmissionSubject):
 
 /** Whether the namespace of a request matches. @throws ApiStatusError 404 if the namespace does not exist */
 export function matchesNamespace({ namespaceSelector }: Webhook, request: AdmissionRequest, cluster: ObjectReader): boolean {
-  if (isEmpty(namespaceSelector)) return true;
+  if (isEmptySelector(namespaceSelector)) return true;
   const name = admissionNamespace(request);
   const { kind, subresource, operation, object } = request;
   if (name === "" && kind !== namespaceKind) return true;
@@ -92,14 +68,10 @@ export function matchesNamespace({ namespaceSelector }: Webhook, request: Admiss
 
 /** Whether the new or the old object matches. */
 export function matchesObject({ objectSelector }: Webhook, { object, old }: AdmissionRequest): boolean {
-  return isEmpty(objectSelector) || selects(objectSelector, object) || selects(objectSelector, old);
+  return isEmptySelector(objectSelector) || selects(objectSelector, object) || selects(objectSelector, old);
 }
 
 function selects(selector: LabelSelector, object: Readonly<ApiObject> | undefined): boolean {
   // The options of a connection have no metadata.
   return object?.metadata !== undefined && selectsLabels(selector, object.metadata.labels);
-}
-
-function isEmpty({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
-  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }

@@ -1,27 +1,13 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { WebhookClientConfig } from "../../outbound/webhook-client-config.ts";
-
-/** A rule of a webhook: operations on resources. */
-export interface WebhookRule {
-  readonly operations?: readonly string[];
-  readonly apiGroups?: readonly string[];
-  readonly apiVersions?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly scope?: string;
-}
-
-/** A CEL expression that must be true for a webhook to be called. */
-interface MatchCondition {
-  readonly name: string;
-  readonly expression: string;
-}
+import type { MatchCondition, RuleWithOperations } from "../../kinds/plain/validate-matching.ts";
 
 /** A webhook of a `MutatingWebhookConfiguration` or a `ValidatingWebhookConfiguration`, with its defaults. */
 export interface Webhook {
   readonly name: string;
   readonly clientConfig: WebhookClientConfig;
-  readonly rules?: readonly WebhookRule[];
+  readonly rules?: readonly RuleWithOperations[];
   readonly failurePolicy: "Fail" | "Ignore";
   readonly matchPolicy: "Exact" | "Equivalent";
   readonly namespaceSelector: LabelSelector;
