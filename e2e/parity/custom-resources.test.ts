@@ -739,6 +739,53 @@ test("a changed definition applies to existing resources", async ({ api, namespa
   await api.delete(url);
 });
 
+test("a stored object is read with the defaults of its stored version's schema of today", async ({ api, namespace }) => {
+  const spec = (properties: object): object => ({ schema: { openAPIV3Schema: object({ spec: object(properties) }) }, subresources: {} });
+  const definition = widgets(`${namespace}.example.com`, [
+    version("v1beta1", { storage: false, ...spec({ size: { type: "integer" }, shade: text, beta: text }) }),
+    version("v1", spec({ size: { type: "integer" }, shade: text, wasNull: { ...text, nullable: true } })),
+  ]);
+  const path = await define(api, namespace, definition);
+  const beta = path.replace("/v1/", "/v1beta1/");
+  await api.create(path, typed(namespace, { metadata: { name: "a" }, spec: { size: 1, wasNull: null } }));
+  await api.create(path, typed(namespace, { metadata: { name: "b" }, spec: { size: 1, shade: "light" } }));
+  const before = await api.get(`${path}/a`);
+  expect(before.body.spec).toMatchInlineSnapshot(`{size: 1, wasNull: null}`);
+  const properties = (index: number): string => `/spec/versions/${index}/schema/openAPIV3Schema/properties/spec/properties`;
+  await api.patch("json", `${crds}/widgets.${namespace}.example.com`, [
+    { op: "add", path: `${properties(0)}/shade/default`, value: "of beta" },
+    { op: "add", path: `${properties(0)}/beta/default`, value: "of beta" },
+    { op: "add", path: `${properties(1)}/shade/default`, value: "dark" },
+    { op: "replace", path: `${properties(1)}/wasNull`, value: { ...text, default: "was null" } },
+  ]);
+
+  await eventually(async () => expect((await api.get(`${path}/a`)).body.spec.shade).toBe("dark"));
+  const read = (await api.get(`${path}/a`)).body;
+  expect([read.spec, read.metadata.resourceVersion === before.body.metadata.resourceVersion]).toMatchInlineSnapshot(
+    `[{shade: "dark", size: 1, wasNull: "was null"}, true]`,
+  );
+  const specs = async (url: string): Promise<unknown> => (await api.get(url)).body.items.map((item: { spec: object }) => item.spec);
+  expect([await specs(path), await specs(beta), (await api.get(`${beta}/a`)).body.spec]).toMatchInlineSnapshot(`
+    [
+      [{shade: "dark", size: 1, wasNull: "was null"}, {shade: "light", size: 1, wasNull: "was null"}],
+      [{shade: "dark", size: 1}, {shade: "light", size: 1}],
+      {shade: "dark", size: 1},
+    ]
+  `);
+  using watch = await api.watch(path);
+  expect((await watch.take(2)).map(({ object: { spec: watched } }) => watched)).toMatchInlineSnapshot(
+    `[{shade: "dark", size: 1, wasNull: "was null"}, {shade: "light", size: 1, wasNull: "was null"}]`,
+  );
+  await api.patch("merge", `${path}/a`, { metadata: { labels: { changed: "yes" } } });
+  await api.delete(`${path}/b`);
+  const events = await watch.take(2);
+  expect(events.map(({ type, object: { spec: watched } }) => [type, watched])).toMatchInlineSnapshot(
+    `[["MODIFIED", {shade: "dark", size: 1, wasNull: "was null"}], ["DELETED", {shade: "light", size: 1, wasNull: "was null"}]]`,
+  );
+  expect(await specs(beta)).toMatchInlineSnapshot(`[{shade: "dark", size: 1}]`);
+  await api.delete(`${crds}/widgets.${namespace}.example.com`);
+});
+
 test("deleting a definition deletes its resources, and waits for finalizers", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const url = `${crds}/widgets.${namespace}.example.com`;

@@ -6,7 +6,7 @@ import type { OpenApiSchema } from "../kinds/schema/schema.ts";
 import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
 import { compileJsonPath } from "../json/json-path.ts";
-import { applySchemaDefaults, prune, pruneNulls } from "./prune-and-default.ts";
+import { applySchemaDefaults, hasDefaults, prune, pruneNulls } from "./prune-and-default.ts";
 import { customErrors } from "./validate-custom.ts";
 
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -47,6 +47,7 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
       ? {}
       : { conversion: { fromStorage: inSchema(schema), toStorage: inSchema(stored.schema?.openAPIV3Schema ?? {}) } }),
     custom,
+    ...completion({ group, versions }),
     prepareForCreate(object) {
       if (isTerminating())
         throw forbidden(
@@ -67,6 +68,29 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
       }),
     ),
     columns: customColumns(version.additionalPrinterColumns),
+  };
+}
+
+/**
+ * Defaults for objects that were stored before the schema had them, by the version in which they are stored.
+ * Source: customresource_handler.go, `unstructuredDefaulter`.
+ */
+function completion({ group, versions }: Pick<CrdSpec, "group" | "versions">): Pick<Kind, "completeStored"> {
+  const schemas = new Map<string, JsonSchema>();
+  for (const { name, schema } of versions ?? [])
+    if (schema?.openAPIV3Schema !== undefined && hasDefaults(schema.openAPIV3Schema))
+      schemas.set(`${group}/${name}`, schema.openAPIV3Schema);
+  if (schemas.size === 0) return {};
+  return {
+    completeStored(stored) {
+      const schema = schemas.get(stored.apiVersion);
+      if (schema === undefined) return stored;
+      const { metadata, ...fields } = stored;
+      const result = cloneJson(fields) as JsonObject;
+      applySchemaDefaults(result, schema);
+      pruneNulls(result, schema);
+      return equalJson(result, fields) ? stored : ({ ...result, metadata: { ...metadata } } as unknown as ApiObject);
+    },
   };
 }
 

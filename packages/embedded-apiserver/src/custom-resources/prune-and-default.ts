@@ -58,6 +58,16 @@ export function applySchemaDefaults(value: JsonValue, schema: JsonSchema): void 
   }
 }
 
+/** Whether {@link applySchemaDefaults} can change a value of this schema. */
+export function hasDefaults(schema: JsonSchema): boolean {
+  const { items, properties = {}, additionalProperties } = schema;
+  return (
+    (items !== undefined && hasDefaults(items)) ||
+    (typeof additionalProperties === "object" && hasDefaults(additionalProperties)) ||
+    Object.values(properties).some((property) => property.default !== undefined || hasDefaults(property))
+  );
+}
+
 /** Schema of an object's field. */
 export function memberSchema({ properties = {}, additionalProperties }: JsonSchema, name: string): JsonSchema | undefined {
   return ownValue(properties, name) ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);

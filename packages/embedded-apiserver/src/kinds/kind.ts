@@ -138,6 +138,11 @@ export interface Kind {
   readonly storageGroup?: string;
   /** Converts between this version and the stored one; default: they differ only in `apiVersion`. */
   readonly conversion?: VersionConversion;
+  /**
+   * Adds the defaults that a stored object does not have yet. The argument is shared and must not be modified; it is returned if nothing is
+   * missing. Absent for kinds without defaults that may change.
+   */
+  readonly completeStored?: (stored: Readonly<ApiObject>) => Readonly<ApiObject>;
   /** Converts objects of all versions by a webhook of the definition of a custom resource. */
   readonly webhookConversion?: WebhookConversion;
 }

@@ -5,6 +5,7 @@ import type { Cluster } from "./cluster.ts";
 import { isStorageKind, type Kind } from "../kinds/kind.ts";
 import type { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
+import { viewWithDefaults } from "../storage/defaulted-view.ts";
 import { viewByWebhook } from "../storage/webhook-view.ts";
 import { viewInVersion } from "../storage/version-view.ts";
 import type { ObjectCollection, Storage } from "../storage/storage.ts";
@@ -66,7 +67,8 @@ export interface ObjectAddress {
 
 /** Stored objects of the kind. */
 export function collectionOf(context: RestContext, kind: Kind): ObjectCollection {
-  const collection = context.storage.collection(kind);
+  const stored = context.storage.collection(kind);
+  const collection = kind.completeStored === undefined ? stored : viewWithDefaults(stored, kind.completeStored);
   if (kind.webhookConversion !== undefined) return viewByWebhook(collection, kind, kind.webhookConversion);
   return kind.storageVersion === undefined && isStorageKind(kind) ? collection : viewInVersion(collection, kind);
 }

@@ -1,6 +1,7 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
-import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
+import { mapCollection } from "./mapped-collection.ts";
+import { StoredObject, type ObjectCollection } from "./storage.ts";
 
 /** Cache of converted objects by kind. */
 const converted = new WeakMap<StoredObject, WeakMap<Kind, StoredObject>>();
@@ -13,28 +14,12 @@ const converted = new WeakMap<StoredObject, WeakMap<Kind, StoredObject>>();
  */
 export function viewInVersion(collection: ObjectCollection, kind: Kind): ObjectCollection {
   const view = (stored: StoredObject): StoredObject => inVersion(stored, kind);
-  const viewEvent = (event: StorageEvent): StorageEvent => ({
-    ...event,
-    current: view(event.current),
-    previous: event.previous === undefined ? undefined : view(event.previous),
-  });
-  return {
+  return mapCollection(collection, {
     kind,
-    get: (namespace, name) => {
-      const stored = collection.get(namespace, name);
-      return stored === undefined ? undefined : view(stored);
-    },
-    list: (namespace) => collection.list(namespace).map(view),
-    listAt: (resourceVersion, namespace) => collection.listAt(resourceVersion, namespace).map(view),
-    count: (namespace) => collection.count(namespace),
-    *values(namespace) {
-      for (const stored of collection.values(namespace)) yield view(stored);
-    },
+    view,
     put: (object) => view(collection.put(toStorage(object, kind))),
-    remove: (stored) => view(collection.remove(originalOf(collection, stored, kind))),
-    eventsSince: (resourceVersion) => collection.eventsSince(resourceVersion).map(viewEvent),
-    subscribe: (listener) => collection.subscribe((event) => listener(viewEvent(event))),
-  };
+    remove: (viewed) => view(collection.remove(originalOf(collection, viewed, kind))),
+  });
 }
 
 /**
