@@ -1,14 +1,13 @@
-import type { ControlPlaneAccess } from "@virtual-kubelet/testing";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { controlGroupOf } from "../docker/support/control-groups.ts";
 import { unmountAll } from "../docker/support/mounts.ts";
-import { startProgramNode } from "../support/program-node.ts";
+import { startProgramNode, type NodeCluster } from "../support/program-node.ts";
 
 /** Options of {@link startNode}. */
 export interface NodeOptions {
-  readonly controlPlane: ControlPlaneAccess;
+  readonly controlPlane: NodeCluster;
   readonly name: string;
   readonly dockerHost: string;
   /** Image of the pods' sandboxes. */

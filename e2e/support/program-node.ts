@@ -5,9 +5,15 @@ import { join } from "node:path";
 
 const main = join(import.meta.dirname, "../../packages/cli/src/main.ts");
 
+/** What a node needs of its cluster: the file with its credentials, and kubectl as the administrator. */
+export interface NodeCluster {
+  readonly kubeconfig: Pick<ControlPlaneAccess["kubeconfig"], "path">;
+  kubectl(args: readonly string[]): Promise<{ readonly code: number | null; readonly stderr: string }>;
+}
+
 /** Options of {@link startProgramNode}. */
 export interface ProgramNodeOptions {
-  readonly controlPlane: ControlPlaneAccess;
+  readonly controlPlane: NodeCluster;
   readonly name: string;
   readonly provider: string;
   readonly providerConfig: object;

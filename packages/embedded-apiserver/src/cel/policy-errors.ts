@@ -2,23 +2,18 @@ import type { PolicySpec } from "../admission/policies/policy-fields.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import { invalidValue } from "../kinds/validation/field-errors.ts";
 import { compileAdmissionExpression } from "./admission-expressions.ts";
-import type { MatchCondition } from "./match-conditions.ts";
 import { compileVariables, declared } from "./policy-program.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/admissionregistration/validation/validation.go. */
 
-/** Match conditions that do not compile. @param field - such as `spec.matchConditions` */
-export function matchConditionProblems(conditions: readonly MatchCondition[], field: string, hasParams: boolean): FieldError[] {
-  return conditions.flatMap(({ expression }, index) => {
-    if (expression.trim() === "") return [];
-    const { problem } = compileAdmissionExpression(expression, { params: hasParams, authorizer: true }, ["bool"]);
-    return problem === undefined ? [] : [invalidValue(`${field}[${index}].expression`, expression, problem)];
-  });
+/** Why the expression of a match condition does not compile; `undefined` if it does. */
+export function matchConditionProblem(expression: string, hasParams: boolean): string | undefined {
+  return compileAdmissionExpression(expression, { params: hasParams, authorizer: true }, ["bool"]).problem;
 }
 
 /** Expressions of a ValidatingAdmissionPolicy that do not compile. */
 export function policyExpressionErrors(spec: PolicySpec): FieldError[] {
-  const { paramKind, variables = [], validations = [], auditAnnotations = [] } = spec;
+  const { paramKind, matchConditions = [], variables = [], validations = [], auditAnnotations = [] } = spec;
   const { types, compiled } = compileVariables(spec);
   const check = (source: string, field: string, authorizer: boolean, results: readonly string[]): FieldError[] => {
     if (source.trim() === "") return [];
@@ -26,7 +21,10 @@ export function policyExpressionErrors(spec: PolicySpec): FieldError[] {
     return problem === undefined ? [] : [invalidValue(field, source, problem)];
   };
   return [
-    ...matchConditionProblems(spec.matchConditions ?? [], "spec.matchConditions", paramKind !== undefined),
+    ...matchConditions.flatMap(({ expression }, index) => {
+      const problem = expression.trim() === "" ? undefined : matchConditionProblem(expression, paramKind !== undefined);
+      return problem === undefined ? [] : [invalidValue(`spec.matchConditions[${index}].expression`, expression, problem)];
+    }),
     ...variables.flatMap(({ name, expression }, index) => {
       const problem = expression.trim() === "" ? undefined : compiled.get(name)?.problem;
       return problem === undefined ? [] : [invalidValue(`spec.variables[${index}].expression`, expression, problem)];

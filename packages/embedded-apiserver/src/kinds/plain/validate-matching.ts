@@ -86,12 +86,18 @@ function resourcesErrors(resources: readonly string[], field: string): FieldErro
 }
 
 /** Validates the conditions, except that their expressions compile. */
-export function matchConditionErrors(conditions: readonly MatchCondition[], field: string): FieldError[] {
+export function matchConditionErrors(
+  conditions: readonly MatchCondition[],
+  field: string,
+  compile: (condition: MatchCondition, field: string) => FieldError[] = () => [],
+): FieldError[] {
   const names = conditions.map(({ name }) => name);
   return [
     ...(conditions.length > conditionLimit ? [tooMany(field, conditions.length, conditionLimit)] : []),
     ...conditions.flatMap(({ name, expression }, index) => [
-      ...(expression.trim() === "" ? [required(`${field}[${index}].expression`)] : []),
+      ...(expression.trim() === ""
+        ? [required(`${field}[${index}].expression`)]
+        : compile({ name, expression: expression.trim() }, `${field}[${index}].expression`)),
       ...(name === "" ? [required(`${field}[${index}].name`)] : labelNameErrors(name, `${field}[${index}].name`)),
       ...(name !== "" && names.indexOf(name) < index ? [duplicate(`${field}[${index}].name`, name)] : []),
     ]),

@@ -1,4 +1,5 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
+import { areExpressionsLoaded, expressions } from "../../cel/engine.ts";
 import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { fullyQualifiedNameErrors } from "../validation/domain-names.ts";
@@ -54,11 +55,16 @@ export function webhookConfigurationErrors(configuration: ApiObject, old: ApiObj
     const field = `webhooks[${index}]`;
     return [
       ...webhookErrors(webhook, field, allowed),
-      ...(isMatchUnchanged ? [] : matchConditionErrors(webhook.matchConditions ?? [], `${field}.matchConditions`)),
+      ...(isMatchUnchanged ? [] : matchConditionErrors(webhook.matchConditions ?? [], `${field}.matchConditions`, compileCondition)),
       ...reviewVersionErrors(webhook.admissionReviewVersions ?? [], `${field}.admissionReviewVersions`, needsKnownVersion),
       ...(areNamesUnique && webhook.name !== "" && names.indexOf(webhook.name) < index ? [duplicate(`${field}.name`, webhook.name)] : []),
     ];
   });
+}
+
+function compileCondition({ expression }: MatchCondition, field: string): FieldError[] {
+  const problem = areExpressionsLoaded() ? expressions().matchConditionProblem(expression, false) : undefined;
+  return problem === undefined ? [] : [invalidValue(field, expression, problem)];
 }
 
 function webhookErrors(webhook: Webhook, field: string, allowedEffects: readonly string[]): FieldError[] {
