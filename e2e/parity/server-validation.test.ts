@@ -251,15 +251,16 @@ test("match conditions of webhooks have to compile", async ({ api, namespace }) 
   };
   expect(await answer({ name: "a", expression: " object.metadata.name != 'skip-me' " })).toBe(201);
   expect(await answer({ name: "a", expression: "authorizer.group('').resource('pods').check('get').allowed()" })).toBe(201);
-  expect(await answer({ name: "a", expression: " 'text' " })).toMatchInlineSnapshot(`["webhooks[0].matchConditions[0].expression: Invalid value: \\"'text'\\": must evaluate to bool but got string"]`);
+  expect(await answer({ name: "a", expression: " 'text' " })).toMatchInlineSnapshot(
+    `["webhooks[0].matchConditions[0].expression: Invalid value: \\"'text'\\": must evaluate to bool but got string"]`,
+  );
   expect(await answer({ name: "a", expression: "params.x == 1" })).toMatchInlineSnapshot(`
     [
       "webhooks[0].matchConditions[0].expression: Invalid value: \\"params.x == 1\\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')\\n | params.x == 1\\n | ^",
     ]
   `);
-  expect(
-    await answer({ name: "a/b/c", expression: "1 +" }, { name: "a", expression: " " }, { name: "a", expression: "nosuch" }),
-  ).toMatchInlineSnapshot(`
+  expect(await answer({ name: "a/b/c", expression: "1 +" }, { name: "a", expression: " " }, { name: "a", expression: "nosuch" }))
+    .toMatchInlineSnapshot(`
     [
       "webhooks[0].matchConditions[0].expression: Invalid value: \\"1 +\\": compilation failed: ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\\n | 1 +\\n | ...^",
       "webhooks[0].matchConditions[0].name: Invalid value: \\"a/b/c\\": a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",

@@ -1,3 +1,4 @@
+import { jsonText } from "../json/exact-json.ts";
 import type { JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Column } from "../kinds/kind.ts";
 import { nameColumn } from "../kinds/columns/columns.ts";
@@ -34,19 +35,20 @@ function column({ name, type, format = "", description = "", priority = 0, jsonP
   };
 }
 
-function cellOf(type: string, value: JsonValue | undefined, nowMs: number): string | number | boolean | null {
+function cellOf(type: string, value: JsonValue | undefined, nowMs: number): string | number | bigint | boolean | null {
   if (value === undefined || value === null) return null;
   switch (type) {
     case "integer":
+      if (typeof value === "bigint") return value;
       return typeof value === "number" ? Math.trunc(value) : null;
     case "number":
-      return typeof value === "number" ? value : null;
+      return typeof value === "number" || typeof value === "bigint" ? value : null;
     case "boolean":
       return typeof value === "boolean" ? value : null;
     case "date":
       if (typeof value !== "string") return null;
       return Number.isNaN(Date.parse(value)) ? "<invalid>" : ageOf(value, nowMs);
     default:
-      return typeof value === "object" ? JSON.stringify(value) : String(value);
+      return typeof value === "object" ? jsonText(value) : String(value);
   }
 }

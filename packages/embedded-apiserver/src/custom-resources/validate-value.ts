@@ -1,3 +1,4 @@
+import { jsonText } from "../json/exact-json.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { compileGoRegExp, goRegExpProblem } from "../go-regexp/go-regexp.ts";
 import type { FieldError } from "../kinds/kind.ts";
@@ -46,34 +47,42 @@ function typeError(value: JsonValue, schema: JsonSchema, path: string): FieldErr
     return wrongType(value, "integer,string", path);
   }
   if (type === "" || type === actual || (type === "number" && actual === "integer")) return undefined;
-  return wrongType(value, type, path);
+  // Source: k8s.io/kube-openapi pkg/validation/validate/type.go: the formats are compared first.
+  const { format = "" } = schema;
+  if (format === "" || typeof value === "string" || Array.isArray(value)) return wrongType(value, type, path);
+  return wrongType(value, format, path, actual === "integer" ? "int64" : actual === "number" ? "float64" : "");
 }
 
-function wrongType(value: JsonValue, type: string, path: string): FieldError {
-  const message = `${body(path)} must be of type ${type}: ${JSON.stringify(typeName(value))}`;
+function wrongType(value: JsonValue, type: string, path: string, actual: string = typeName(value)): FieldError {
+  const message = `${body(path)} must be of type ${type}: ${JSON.stringify(actual)}`;
   // The real server quotes the name of the actual type.
-  return { ...invalidValue(path, typeName(value), message), reason: "FieldValueTypeInvalid" };
+  return { ...invalidValue(path, actual, message), reason: "FieldValueTypeInvalid" };
 }
 
 function typeName(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  if (isInteger(value)) return "integer";
   return typeof value;
+}
+
+/** Go reads a number beyond 64 bits as floating point. */
+function isInteger(value: JsonValue): boolean {
+  return typeof value === "bigint" || (Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 63);
 }
 
 function enumErrors(value: JsonValue, { enum: allowed }: JsonSchema, path: string): FieldError[] {
   if (allowed === undefined || allowed.some((one) => equalJson(one, value))) return [];
-  const texts = allowed.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  const texts = allowed.map((one) => (typeof one === "string" ? one : jsonText(one)));
   return [notSupported(path, value, texts)];
 }
 
 function scalarErrors(value: JsonValue, schema: JsonSchema, path: string): FieldError[] {
-  if (typeof value === "number") return numberErrors(value, schema, path);
+  if (typeof value === "number" || typeof value === "bigint") return numberErrors(value, schema, path);
   return typeof value === "string" ? textErrors(value, schema, path) : [];
 }
 
-function numberErrors(value: number, schema: JsonSchema, path: string): FieldError[] {
+function numberErrors(value: number | bigint, schema: JsonSchema, path: string): FieldError[] {
   const { minimum, maximum, multipleOf } = schema;
   const wrong = (problem: string): FieldError => invalidValue(path, value, `${body(path)} should be ${problem}`);
   const errors: FieldError[] = [];
@@ -81,15 +90,21 @@ function numberErrors(value: number, schema: JsonSchema, path: string): FieldErr
     errors.push(wrong(`less than ${schema.exclusiveMaximum === true ? "" : "or equal to "}${maximum}`));
   if (minimum !== undefined && (schema.exclusiveMinimum === true ? value <= minimum : value < minimum))
     errors.push(wrong(`greater than ${schema.exclusiveMinimum === true ? "" : "or equal to "}${minimum}`));
-  if (multipleOf !== undefined && !Number.isInteger(value / multipleOf)) errors.push(wrong(`a multiple of ${multipleOf}`));
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) errors.push(wrong(`a multiple of ${multipleOf}`));
   return [...rangeErrors(value, schema, path), ...errors];
+}
+
+function isMultiple(value: number | bigint, divisor: number): boolean {
+  return typeof value === "bigint" && Number.isInteger(divisor)
+    ? value % BigInt(divisor) === 0n
+    : Number.isInteger(Number(value) / divisor);
 }
 
 /** Source: k8s.io/kube-openapi pkg/validation/validate/values.go, `IsValueValidAgainstRange`, whose error names no field. */
 function rangeErrors(value: JsonValue, { type, format = "" }: JsonSchema, path: string): FieldError[] {
-  if (typeof value !== "number" || type !== "integer") return [];
+  if ((typeof value !== "number" && typeof value !== "bigint") || type !== "integer") return [];
   const isInRange = format !== "int32" || (value >= -(2 ** 31) && value <= 2 ** 31 - 1);
-  if (Number.isInteger(value) && isInRange) return [];
+  if (isInteger(value) && isInRange) return [];
   const written = format === "" ? "(default format)" : `with format ${format}`;
   return [invalidValue("<nil>", "", `Checked value must be of type integer ${written} in ${path}`)];
 }

@@ -1,5 +1,5 @@
 import { badRequest } from "../errors/api-status-error.ts";
-import { exactNumbers, InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
+import { parseExactJson, withExactNumbers } from "../json/exact-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { parseYaml } from "../json/yaml.ts";
 import { duplicateFields } from "../kinds/schema/duplicate-fields.ts";
@@ -39,7 +39,6 @@ function parseText(text: string): Parsed {
   try {
     return parseJson(text) ?? parseYamlText(text);
   } catch (error) {
-    if (error instanceof InexactIntegerError) throw badRequest(error.message);
     const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n", 1);
     throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${line}`);
   }
@@ -47,7 +46,7 @@ function parseText(text: string): Parsed {
 
 function parseYamlText(text: string): Parsed {
   const { value, duplicates } = parseYaml(text);
-  return { value: exactNumbers(value), duplicates: () => duplicates };
+  return { value: withExactNumbers(value), duplicates: () => duplicates };
 }
 
 /** JSON is YAML, and much faster to parse. @returns `undefined` if it is not JSON */
@@ -56,8 +55,7 @@ function parseJson(text: string): Parsed | undefined {
   try {
     const value = parseExactJson(text);
     return { value, duplicates: () => (duplicateFields(text).length === 0 ? undefined : parseYaml(text).duplicates) };
-  } catch (error) {
-    if (error instanceof InexactIntegerError) throw error;
+  } catch {
     return undefined;
   }
 }

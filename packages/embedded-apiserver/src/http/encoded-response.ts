@@ -1,3 +1,4 @@
+import { parseExactJson } from "../json/exact-json.ts";
 import { encodeProtobuf, hasProtobuf, type JsonFields } from "../kinds/schema/protobuf-encode.ts";
 import { writeYaml } from "../json/yaml.ts";
 import type { ApiResponse } from "./api-request.ts";
@@ -12,7 +13,7 @@ export function protobufBytes(status: number, body: Uint8Array): ApiResponse {
 export function inEncoding(response: ApiResponse, encoding: Encoding): ApiResponse {
   if (encoding === "json" || !(response.body instanceof Uint8Array) || response.headers["content-type"] !== mediaTypes.json)
     return response;
-  const value = JSON.parse(Buffer.from(response.body).toString()) as JsonFields;
+  const value = parseExactJson(Buffer.from(response.body).toString()) as JsonFields;
   const body = encoding === "yaml" ? Buffer.from(writeYaml(value)) : toProtobuf(value);
   return body === undefined ? response : { ...response, headers: { ...response.headers, "content-type": mediaTypes[encoding] }, body };
 }

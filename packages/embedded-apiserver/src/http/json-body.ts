@@ -1,5 +1,5 @@
 import { badRequest } from "../errors/api-status-error.ts";
-import { exactNumbers, InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
+import { InexactIntegerError, parseExactJson, withExactNumbers } from "../json/exact-json.ts";
 import { goJsonError } from "../json/go-json-error.ts";
 import type { JsonValue } from "../json/json-value.ts";
 import { parseYaml } from "../json/yaml.ts";
@@ -33,16 +33,14 @@ function parseText(body: Uint8Array, expected: string): JsonValue {
   try {
     return parseExactJson(text);
   } catch (error) {
-    if (error instanceof InexactIntegerError) throw badRequest(error.message);
     throw unrecognized({ expected, body }, `couldn't get version/kind; json parse error: ${goJsonError(text) ?? messageOf(error)}`);
   }
 }
 
 function parseYamlText(body: Uint8Array, expected: string): JsonValue {
   try {
-    return exactNumbers(parseYaml(decoder.decode(body)).value);
+    return withExactNumbers(parseYaml(decoder.decode(body)).value);
   } catch (error) {
-    if (error instanceof InexactIntegerError) throw badRequest(error.message);
     throw unrecognized({ expected, body }, `yaml: ${messageOf(error)}`);
   }
 }

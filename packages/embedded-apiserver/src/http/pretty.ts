@@ -1,3 +1,4 @@
+import { jsonText, parseExactJson } from "../json/exact-json.ts";
 import type { ApiRequest, ApiResponse } from "./api-request.ts";
 
 /** Indents JSON for `?pretty=true` and for tools such as curl. */
@@ -13,5 +14,5 @@ export function pretty(request: ApiRequest, response: ApiResponse): ApiResponse 
 /** Indents JSON. */
 export function indented(response: ApiResponse): ApiResponse {
   if (!(response.body instanceof Uint8Array)) return response;
-  return { ...response, body: Buffer.from(JSON.stringify(JSON.parse(Buffer.from(response.body).toString()), undefined, 2)) };
+  return { ...response, body: Buffer.from(jsonText(parseExactJson(Buffer.from(response.body).toString()), 2)) };
 }

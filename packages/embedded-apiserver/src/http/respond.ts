@@ -1,3 +1,4 @@
+import { jsonText } from "../json/exact-json.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import type { ApiStatusError } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
@@ -16,7 +17,7 @@ export function jsonBytes(status: number, body: Uint8Array): ApiResponse {
 
 /** Response with JSON. */
 export function json(status: number, value: unknown): ApiResponse {
-  return jsonBytes(status, Buffer.from(JSON.stringify(value)));
+  return jsonBytes(status, Buffer.from(jsonText(value)));
 }
 
 /** Response with plain text. */

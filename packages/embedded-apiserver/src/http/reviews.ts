@@ -1,3 +1,4 @@
+import { InexactIntegerError } from "../json/exact-json.ts";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
@@ -61,6 +62,7 @@ function bodyOf(request: ApiRequest, { kind }: ReviewKind, { group, version }: R
   try {
     return decode(`io.k8s.api.${group.replace(".k8s.io", "")}.${version}.${kind}`, body).object as JsonObject;
   } catch (error) {
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
     throw error instanceof DecodeError ? badRequest(unhandled(kind, { kind, version }, error.message)) : error;
   }
 }

@@ -31,7 +31,7 @@ interface TableColumn {
 
 /** Row of a table; {@link TableOptions.includeObject} determines `object`. */
 interface TableRow {
-  readonly cells: readonly (string | number | boolean | null)[];
+  readonly cells: readonly (string | number | bigint | boolean | null)[];
   readonly object: ApiObject | PartialObjectMetadata | null;
 }
 

@@ -1,7 +1,7 @@
 import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { returnsDeleted } from "../kinds/returns-deleted.ts";
-import { InexactIntegerError, parseExactJson } from "../json/exact-json.ts";
+import { parseExactJson } from "../json/exact-json.ts";
 import { goJsonError } from "../json/go-json-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { patchJson } from "../patch/patch-json.ts";
@@ -157,7 +157,6 @@ export function parsePatchBody(body: Uint8Array): JsonValue {
   try {
     return parseExactJson(text);
   } catch (error) {
-    if (error instanceof InexactIntegerError) throw badRequest(error.message);
     throw badRequest(`error decoding patch: ${goJsonError(text) ?? String(error)}`);
   }
 }

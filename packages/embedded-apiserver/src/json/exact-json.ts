@@ -1,6 +1,6 @@
 import type { JsonValue } from "./json-value.ts";
 
-/** An integer that Kubernetes keeps exactly, and that a JavaScript number would alter. */
+/** An integer that Kubernetes keeps exactly in a field of a built-in kind, where a JavaScript number would alter it. */
 export class InexactIntegerError extends Error {
   readonly #path: string;
   readonly #digits: string;
@@ -23,9 +23,10 @@ export class InexactIntegerError extends Error {
 }
 
 /**
- * Parses JSON without altering integers. Numbers beyond 64 bits and numbers with a fraction or exponent become floating point, as in Go.
+ * Parses JSON without altering integers: those that a number would alter become bigints. Numbers beyond 64 bits and numbers with a fraction
+ * or exponent become floating point, as in Go.
  *
- * @throws SyntaxError, InexactIntegerError
+ * @throws SyntaxError
  */
 export function parseExactJson(text: string): JsonValue {
   // The reviver is slow, and such long numbers are rare. A string may contain one too.
@@ -38,30 +39,38 @@ interface ReviverContext {
 }
 
 function parseWithSource(text: string): JsonValue {
-  let altered: { readonly holder: object; readonly key: string; readonly source: string } | undefined;
-  const reviver = function (this: object, key: string, value: unknown, { source = "" }: ReviverContext): unknown {
-    if (typeof value === "number" && isAltered(source, value)) altered ??= { holder: this, key, source };
-    return value;
-  };
-  const value = JSON.parse(text, reviver as (this: object, key: string, value: unknown) => unknown) as JsonValue;
-  if (altered !== undefined) throw new InexactIntegerError(pathTo(value, altered.holder, altered.key) ?? altered.key, altered.source);
-  return value;
+  const reviver = (_key: string, value: unknown, { source = "" }: ReviverContext): unknown =>
+    typeof value === "number" && isAltered(source, value) ? BigInt(source) : value;
+  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown) as JsonValue;
 }
 
 /**
- * Replaces big integers of a parsed value by numbers.
+ * Writes JSON. Bigints are written as integers, which `JSON.stringify` refuses.
  *
- * @throws InexactIntegerError
+ * @param indent - number of spaces; default: no line breaks
  */
-export function exactNumbers(value: unknown, path = ""): JsonValue {
+export function jsonText(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return JSON.stringify(value, rawBigints, indent);
+  }
+}
+
+function rawBigints(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? (JSON as typeof JSON & { rawJSON(text: string): unknown }).rawJSON(String(value)) : value;
+}
+
+/** Replaces the bigints of a value by numbers, except those that a number would alter. Integers beyond 64 bits become floating point. */
+export function withExactNumbers(value: unknown): JsonValue {
   if (typeof value === "bigint") {
     const number = Number(value);
-    if (isAltered(String(value), number)) throw new InexactIntegerError(path, String(value));
-    return number;
+    return isAltered(String(value), number) ? value : number;
   }
   if (typeof value !== "object" || value === null) return value as JsonValue;
-  if (Array.isArray(value)) return value.map((item, index) => exactNumbers(item, `${path}[${index}]`));
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, exactNumbers(child, childPath(path, key))]));
+  if (Array.isArray(value)) return value.map(withExactNumbers);
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withExactNumbers(child)]));
 }
 
 /** Whether an integer of at most 64 bits would be written with other digits. */
@@ -69,19 +78,4 @@ function isAltered(digits: string, value: number): boolean {
   if (Number.isSafeInteger(value) || !/^-?\d+$/.test(digits)) return false;
   const exact = BigInt(digits);
   return BigInt.asIntN(64, exact) === exact && String(value) !== digits;
-}
-
-/** Path of a holder's member, found by identity. */
-function pathTo(value: JsonValue, holder: object, key: string, path = ""): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  if (value === holder) return Array.isArray(value) ? `${path}[${key}]` : childPath(path, key);
-  for (const [name, child] of Object.entries(value)) {
-    const found = pathTo(child, holder, key, Array.isArray(value) ? `${path}[${name}]` : childPath(path, name));
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function childPath(path: string, key: string): string {
-  return path === "" ? key : `${path}.${key}`;
 }

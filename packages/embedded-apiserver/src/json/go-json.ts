@@ -1,10 +1,12 @@
+import { jsonText } from "./exact-json.ts";
+
 /**
  * Encodes a value as Go's `json.Marshal` encodes maps: keys are sorted, and characters that HTML gives a meaning are escaped.
  *
  * @param value - JSON
  */
 export function goJson(value: unknown): string {
-  return JSON.stringify(sorted(value)).replaceAll(
+  return jsonText(sorted(value)).replaceAll(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

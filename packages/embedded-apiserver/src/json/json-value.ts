@@ -1,7 +1,8 @@
+import { jsonText } from "./exact-json.ts";
 import { isJsonObject, ownValue } from "@virtual-kubelet/kubernetes";
 
-/** Any JSON value. */
-export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+/** Any JSON value. An integer of at most 64 bits that a number would alter is a bigint; others are numbers. */
+export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | JsonObject;
 
 /** A JSON object. */
 export interface JsonObject {
@@ -32,7 +33,7 @@ export function cloneJson(value: unknown): unknown {
 /** JSON with sorted keys: the same text for equal values. */
 export function sortedText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
-  if (!isJsonObject<JsonValue>(value)) return JSON.stringify(value);
+  if (!isJsonObject<JsonValue>(value)) return jsonText(value);
   const members = Object.keys(value).toSorted();
   return `{${members.map((key) => `${JSON.stringify(key)}:${sortedText(value[key] ?? null)}`).join(",")}}`;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { exactNumbers } from "./exact-json.ts";
+import { withExactNumbers } from "./exact-json.ts";
 import { parseYaml, writeYaml } from "./yaml.ts";
 
-const parse = (text: string): unknown => exactNumbers(parseYaml(text).value);
+const parse = (text: string): unknown => withExactNumbers(parseYaml(text).value);
 
 describe("parseYaml", () => {
   it("reads YAML 1.1 as Go's library does: on is true, times are text", () => {

@@ -59,7 +59,7 @@ export interface Column {
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
   /** Content of the cell. Ages are relative to `nowMs`, milliseconds since the epoch. */
-  cell(object: ApiObject, nowMs: number): string | number | boolean | null;
+  cell(object: ApiObject, nowMs: number): string | number | bigint | boolean | null;
 }
 
 /** Context of the write hooks of a kind. */

@@ -44,7 +44,8 @@ class CheckWalk {
 
   #scalar(scalar: NonNullable<MergeType["scalar"]>, value: JsonValue): void {
     if (value === null) return;
-    if (scalar === "numeric" && typeof value !== "number") this.#report(`expected numeric (int or float), got ${goTypeOf(value)}`);
+    if (scalar === "numeric" && typeof value !== "number" && typeof value !== "bigint")
+      this.#report(`expected numeric (int or float), got ${goTypeOf(value)}`);
     if (scalar === "string" && typeof value !== "string")
       this.#report(`expected string, got &value.valueUnstructured{Value:${goValue(value)}}`);
     if (scalar === "boolean" && typeof value !== "boolean") this.#report(`expected boolean, got &{${plain(value)}}`);

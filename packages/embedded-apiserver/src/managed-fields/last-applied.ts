@@ -1,3 +1,4 @@
+import { jsonText, parseExactJson } from "../json/exact-json.ts";
 import { withSortedKeys } from "../json/key-order.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { compareObjects } from "./compare-objects.ts";
@@ -40,7 +41,7 @@ function annotationsOf({ metadata }: JsonObject): JsonObject {
 function parsed(text: JsonValue | undefined): JsonObject | undefined {
   if (typeof text !== "string" || text === "") return undefined;
   try {
-    const value = JSON.parse(text) as JsonValue;
+    const value = parseExactJson(text);
     return isJsonObject<JsonValue>(value) ? value : undefined;
   } catch {
     return undefined;
@@ -57,7 +58,7 @@ export function withLastApplied(object: JsonObject, configuration: JsonObject): 
   const before = annotations[annotation];
   if (typeof before !== "string" || before === "") return object;
   const { [annotation]: _before, ...others } = annotations;
-  const text = `${JSON.stringify(withSortedKeys(withoutAnnotation(configuration)))}\n`;
+  const text = `${jsonText(withSortedKeys(withoutAnnotation(configuration)))}\n`;
   const bytes = Object.entries({ ...others, [annotation]: text }).reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
   const after = bytes > annotationsLimitBytes ? others : { ...annotations, [annotation]: text };
   return { ...object, metadata: { ...(object["metadata"] as JsonObject), annotations: after } };

@@ -1,3 +1,4 @@
+import { jsonText, parseExactJson } from "../json/exact-json.ts";
 import { byCodeUnits } from "../json/key-order.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 
@@ -31,12 +32,12 @@ export function fieldNameOf(element: PathElement): string | undefined {
 /** Element of a list item with keys. @param keys - in any order; must not be empty */
 export function keyElement(keys: Readonly<Record<string, JsonValue>>): PathElement {
   const names = Object.keys(keys).toSorted();
-  return `k:{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(keys[name])}`).join(",")}}`;
+  return `k:{${names.map((name) => `${JSON.stringify(name)}:${jsonText(keys[name])}`).join(",")}}`;
 }
 
 /** Element of an item of a set. */
 export function valueElement(value: JsonValue): PathElement {
-  return `v:${JSON.stringify(value)}`;
+  return `v:${jsonText(value)}`;
 }
 
 /** Element of an item of another list. */
@@ -64,7 +65,7 @@ function parsed(element: PathElement): JsonValue | undefined {
 
 function parseValue(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseExactJson(text);
   } catch {
     return undefined;
   }
@@ -94,11 +95,18 @@ function compareKeys(a: Readonly<Record<string, JsonValue>>, b: Readonly<Record<
   return left.length - right.length;
 }
 
-const typeRanks = ["number", "string", "boolean"];
+function isNumeric(value: JsonValue | undefined): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
+}
+
+function rankOf(value: JsonValue | undefined): number {
+  return isNumeric(value) ? 0 : ["string", "boolean"].indexOf(typeof value) + 1;
+}
 
 function compareValues(a: JsonValue | undefined, b: JsonValue | undefined): number {
-  if (typeof a !== typeof b) return typeRanks.indexOf(typeof a) - typeRanks.indexOf(typeof b);
-  if (typeof a === "number" || typeof a === "boolean") return Number(a) - Number(b);
+  if (isNumeric(a) && isNumeric(b)) return a < b ? -1 : Number(a > b);
+  if (typeof a !== typeof b) return rankOf(a) - rankOf(b);
+  if (typeof a === "boolean") return Number(a) - Number(b);
   return byCodeUnits(String(a), String(b));
 }
 
@@ -115,7 +123,7 @@ export function elementText(element: PathElement): string {
       return `.${rest}`;
     case "k":
       return `[${Object.entries((parsed(element) ?? {}) as Record<string, JsonValue>)
-        .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+        .map(([name, value]) => `${name}=${jsonText(value)}`)
         .join(",")}]`;
     case "v":
       return `[=${rest}]`;

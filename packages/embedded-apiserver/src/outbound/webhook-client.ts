@@ -1,3 +1,4 @@
+import { jsonText, parseExactJson } from "../json/exact-json.ts";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
@@ -48,12 +49,10 @@ export class WebhookClient implements Disposable {
   async post(config: WebhookClientConfig, body: JsonObject, timeoutSeconds: number): Promise<JsonObject> {
     const address = `${addressOf(config)}?timeout=${goSeconds(timeoutSeconds)}`;
     const target = { url: new URL(address), caPem: caPemOf(config) };
-    const text = await this.#exchange(config, target, { body: Buffer.from(JSON.stringify(body)), timeoutSeconds }).catch(
-      (error: unknown) => {
-        if (error instanceof ApiStatusError) throw error;
-        throw new GoError(`Post ${JSON.stringify(address)}: ${goErrorText(error)}`);
-      },
-    );
+    const text = await this.#exchange(config, target, { body: Buffer.from(jsonText(body)), timeoutSeconds }).catch((error: unknown) => {
+      if (error instanceof ApiStatusError) throw error;
+      throw new GoError(`Post ${JSON.stringify(address)}: ${goErrorText(error)}`);
+    });
     return decodeAnswer(text);
   }
 
@@ -137,7 +136,7 @@ function decodeAnswer(text: string): JsonObject {
 
 function tryParse(text: string): JsonValue | GoError {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseExactJson(text);
   } catch (error) {
     return new GoError(`couldn't get version/kind; json parse error: ${messageOf(error)}`);
   }

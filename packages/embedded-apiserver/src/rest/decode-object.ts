@@ -1,3 +1,4 @@
+import { InexactIntegerError, jsonText } from "../json/exact-json.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
@@ -30,7 +31,7 @@ export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): 
  */
 export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOptions): ApiObject {
   const asProblem = (problem: string): Error => {
-    const message = `Invalid value: ${JSON.stringify(JSON.stringify(patched))}: ${problem}`;
+    const message = `Invalid value: ${JSON.stringify(jsonText(patched))}: ${problem}`;
     return invalid({ group: "", kind: "" }, "", [{ field: "patch", reason: "FieldValueInvalid", message }]);
   };
   if (!isJsonObject(patched))
@@ -79,6 +80,7 @@ function tryDecodeFields(kind: Kind, body: Readonly<Record<string, JsonValue>>, 
   try {
     return kind.custom === undefined ? decode(kind.schema, body) : kind.custom.decode(body, keepsNulls);
   } catch (error) {
+    if (error instanceof InexactIntegerError) throw badRequest(error.message);
     throw error instanceof DecodeError ? asProblem(error.message) : error;
   }
 }

@@ -1,3 +1,4 @@
+import { jsonText } from "../json/exact-json.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 
 /** JSON of sets of fields, which many objects share. */
@@ -6,10 +7,10 @@ const known = new WeakMap<object, string>();
 /** JSON of an object, with the managers of its fields at the end of the metadata. */
 export function objectJson(object: Readonly<ApiObject>): string {
   const { managedFields } = object.metadata;
-  if (managedFields === undefined || managedFields.length === 0) return JSON.stringify(object);
+  if (managedFields === undefined || managedFields.length === 0) return jsonText(object);
   const { kind, apiVersion, metadata, ...fields } = object;
   const head = JSON.stringify({ kind, apiVersion, metadata: { ...metadata, managedFields: undefined } });
-  const rest = JSON.stringify(fields);
+  const rest = jsonText(fields);
   return `${head.slice(0, -2)},"managedFields":[${managedFields.map(entryJson).join(",")}]}${rest === "{}" ? "}" : `,${rest.slice(1)}`}`;
 }
 

@@ -1,3 +1,4 @@
+import { jsonText } from "../json/exact-json.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import type { Clock } from "@virtual-kubelet/clock";
 import { ApiStatusError, tooLargeResourceVersion } from "../errors/api-status-error.ts";
@@ -256,7 +257,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
       return bytes.length;
     }
     const isStored = "stored" in line && transform === undefined;
-    const json = isStored ? line.stored.json : Buffer.from(JSON.stringify(this.#objectOf(line)));
+    const json = isStored ? line.stored.json : Buffer.from(jsonText(this.#objectOf(line)));
     parts.push(lineStarts[line.type], json, lineEnd);
     return json.length;
   }

@@ -1,3 +1,4 @@
+import { parseExactJson } from "../../json/exact-json.ts";
 import { apiVersionOf } from "../../kinds/api-version.ts";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { forbidden, internalError } from "../../errors/api-status-error.ts";
@@ -174,7 +175,7 @@ function patchedObject(name: string, { patch, patchType }: ReviewAnswer, { objec
   if (patch === "") return undefined;
   let operations: JsonValue;
   try {
-    operations = JSON.parse(patch) as JsonValue;
+    operations = parseExactJson(patch);
   } catch (error) {
     throw new WebhookCallError(name, `received undecodable patch in webhook response: ${messageOf(error)}`);
   }

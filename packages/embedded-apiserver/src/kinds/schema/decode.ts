@@ -1,3 +1,4 @@
+import { InexactIntegerError } from "../../json/exact-json.ts";
 import { isJsonObject, parseQuantity, quantityProblem } from "@virtual-kubelet/kubernetes";
 import { type FieldSchema, jsonSchemaDefinition, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
@@ -25,6 +26,7 @@ export class DecodeError extends Error {
  *
  * @param definition - such as `io.k8s.api.core.v1.Pod`
  * @throws DecodeError if a field has the wrong type
+ * @throws InexactIntegerError
  */
 export function decode(definition: string, value: unknown): Decoded {
   const decoder = new Decoder();
@@ -78,6 +80,7 @@ class Decoder {
   #scalar(schema: ScalarSchema, value: unknown, place: Place): unknown {
     if (schema.type === "any") return structuredClone(value);
     if (schema.type === "quantity") return canonicalQuantity(value);
+    if (typeof value === "bigint") return this.#bigInteger(schema, value, place);
     if (!hasJsonType(schema, value)) return this.#wrongType(schema, value, place);
     switch (schema.type) {
       case "bytes":
@@ -89,6 +92,14 @@ class Decoder {
       default:
         return value;
     }
+  }
+
+  /** The controllers calculate with numbers. */
+  #bigInteger(schema: ScalarSchema, value: bigint, place: Place): number | undefined {
+    if (schema.type === "number") return Number(value);
+    if (schema.type === "integer" && schema.bits === 64) throw new InexactIntegerError(place.path, String(value));
+    this.#wrongType(schema, value, place);
+    return undefined;
   }
 
   struct(schema: StructSchema, value: Record<string, unknown>, place: Place): Record<string, unknown> {
@@ -208,7 +219,7 @@ function nullItem(schema: TypeSchema): unknown {
 }
 
 function canonicalQuantity(value: unknown): string {
-  const text = typeof value === "number" ? String(value) : value;
+  const text = typeof value === "number" || typeof value === "bigint" ? String(value) : value;
   const trimmed = typeof text === "string" ? text.trim() : text;
   const problem = quantityProblem(trimmed);
   if (problem !== undefined) throw new DecodeError(problem);
@@ -271,6 +282,7 @@ function goTypeName(schema: TypeSchema): string {
 function jsonTypeName(schema: TypeSchema, value: unknown): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
+  if (typeof value === "bigint") return schema.type === "integer" || schema.type === "intOrString" ? `number ${value}` : "number";
   if (typeof value === "number" && (schema.type === "integer" || schema.type === "intOrString")) return `number ${value}`;
   return typeof value;
 }

@@ -1,3 +1,4 @@
+import { jsonText } from "../../json/exact-json.ts";
 import { goJson } from "../../json/go-json.ts";
 import { protobufMagic } from "./protobuf-wire.ts";
 import { isItemsMessage, messageFields, messageOfKind, type MessageField } from "./protobuf-messages.ts";
@@ -173,7 +174,7 @@ function writeContent(writer: ProtobufWriter, type: string, value: unknown): voi
       return writeIntOrString(writer, value);
     case "meta.v1.FieldsV1":
     case "runtime.RawExtension":
-      if (value !== undefined) writer.textField(1, JSON.stringify(value));
+      if (value !== undefined) writer.textField(1, jsonText(value));
       return;
     case "apiextensions.v1.JSON":
       // Null is a field without bytes; source: `Convert_apiextensions_JSON_To_v1_JSON`.

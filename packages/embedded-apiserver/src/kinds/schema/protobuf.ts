@@ -151,7 +151,6 @@ function readJson(json: string): unknown {
   try {
     return parseExactJson(json);
   } catch (cause) {
-    if (cause instanceof InexactIntegerError) throw cause;
     throw new ProtobufError("a free-form field is not valid JSON", { cause });
   }
 }

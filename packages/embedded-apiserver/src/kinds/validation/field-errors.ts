@@ -1,3 +1,4 @@
+import { jsonText } from "../../json/exact-json.ts";
 import type { FieldError } from "../kind.ts";
 
 /** Source of the messages: k8s.io/apimachinery v0.36.3 pkg/util/validation/field/errors.go. */
@@ -58,7 +59,7 @@ function withDetail(text: string, detail: string): string {
 
 /** Go escapes these characters in JSON, but not in plain strings. */
 function shown(value: unknown): string {
-  const json = JSON.stringify(value ?? null);
+  const json = jsonText(value ?? null);
   return typeof value === "string" ? json : json.replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026");
 }
 
