@@ -61,6 +61,12 @@ test("a DaemonSet has a pod on its node, and a revision of its template", async 
     const [revision] = await items(api, `${apps}/controllerrevisions`);
     const hash = revision.metadata.labels["controller-revision-hash"];
 
+    // In this order of keys: clients compare the bytes.
+    expect([JSON.stringify(revision.data)]).toMatchInlineSnapshot(`
+      [
+        '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"web"}},"spec":{"automountServiceAccountToken":false,"containers":[{"image":"main:1","imagePullPolicy":"IfNotPresent","name":"main","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],"dnsPolicy":"ClusterFirst","nodeSelector":{"example.com/own":"NAMESPACE"},"restartPolicy":"Always","schedulerName":"nobody","securityContext":{},"terminationGracePeriodSeconds":30,"tolerations":[{"operator":"Exists"}]}}}}',
+      ]
+    `);
     expect((await api.get(`${apps}/daemonsets/a`)).body.status).toMatchInlineSnapshot(`
       {
         currentNumberScheduled: 1,

@@ -50,14 +50,7 @@ difference("`componentstatuses`", async ({ api }) => {
   expect((await api.get("/api/v1/componentstatuses")).status).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
 });
 
-difference("`pods/proxy`, `services/proxy`", async ({ api, core }) => {
-  await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
-
-  // The real server requires the pod's address, which the pod does not have.
-  expect((await api.get(`${core}/pods/web/proxy`)).status).toBe(perServer({ embedded: 501, "kube-apiserver": 400 }));
-});
-
-difference("`nodes/NAME/proxy` of a node at a loopback address", async ({ api, namespace }) => {
+difference("`/proxy` of a node or pod at a loopback address", async ({ api, namespace, core }) => {
   const name = `${namespace}-local`;
   const status = { addresses: [{ type: "InternalIP", address: "127.0.0.1" }], daemonEndpoints: { kubeletEndpoint: { Port: 1 } } };
   await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name }, status });
@@ -65,6 +58,9 @@ difference("`nodes/NAME/proxy` of a node at a loopback address", async ({ api, n
   // Nothing listens there.
   expect((await api.get(`/api/v1/nodes/${name}/proxy/healthz`)).status).toBe(perServer({ embedded: 503, "kube-apiserver": 400 }));
   await api.delete(`/api/v1/nodes/${name}`);
+  await api.create(`${core}/pods`, podNamed("local", { nodeName: "n1" }));
+  await api.patch("merge", `${core}/pods/local/status`, { status: { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] } });
+  expect((await api.get(`${core}/pods/local:1/proxy/healthz`)).status).toBe(perServer({ embedded: 503, "kube-apiserver": 400 }));
 });
 
 difference("MutatingAdmissionPolicies", async ({ api, namespace, core }) => {

@@ -19,11 +19,13 @@ export const connectObjects: Readonly<Record<"exec" | "attach" | "portforward", 
   },
 };
 
-/** Options of the connection below `nodes/NAME/proxy`. */
-export const nodeProxyOptions: ConnectOptions = ({ request }) => {
-  const path = /\/nodes\/[^/?]+\/proxy\/?([^?]*)/.exec(request.url)?.[1] ?? "";
-  return optionsOf("NodeProxyOptions", path === "" ? {} : { path });
-};
+/** Options of a connection below `/proxy`. @param kind - such as `NodeProxyOptions` */
+export function proxyOptions(kind: string): ConnectOptions {
+  return ({ request }) => {
+    const path = /\/(?:nodes|pods|services)\/[^/?]+\/proxy\/?([^?]*)/.exec(request.url)?.[1] ?? "";
+    return optionsOf(kind, path === "" ? {} : { path });
+  };
+}
 
 /** Passes a connection through admission before it is opened. Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `ConnectResource`. */
 export function connecting(optionsOf: ConnectOptions, verb: Verb): Verb {

@@ -4,6 +4,7 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
 import { nodeProxyVerb } from "../kubelet-proxy/node-proxy.ts";
 import { podLogVerb } from "../kubelet-proxy/pod-log.ts";
+import { podProxyVerb, serviceProxyVerb } from "../kubelet-proxy/pod-network-proxy.ts";
 import { podStreamVerb, type PodStream } from "../kubelet-proxy/pod-streams.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { bindPod } from "../rest/pod/pod-binding.ts";
@@ -26,11 +27,11 @@ import { checkPatchOptions, isApply, scaleApplication } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { parseBody } from "./json-body.ts";
 import { patchTypeOf } from "./negotiation.ts";
-import { connecting, connectObjects, nodeProxyOptions } from "./connect-admission.ts";
+import { connecting, connectObjects, proxyOptions } from "./connect-admission.ts";
 import { getVerb } from "./read-verbs.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json } from "./respond.ts";
-import { type Verbs, writing } from "./verb.ts";
+import { type Verb, type Verbs, writing } from "./verb.ts";
 import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
 const statusVerbs: Verbs = {
@@ -43,7 +44,7 @@ const scaleVerbs: Verbs = { GET: getScale, PUT: writing(replaceScale), PATCH: wr
 
 const specialVerbs: Readonly<Record<string, Verbs>> = {
   "certificatesigningrequests/approval": statusVerbs,
-  "nodes/proxy": proxyVerbs(),
+  "nodes/proxy": proxyVerbs("NodeProxyOptions", nodeProxyVerb),
   "pods/attach": streamVerbs("attach"),
   "pods/binding": { POST: writing(bindingVerb) },
   "pods/eviction": { POST: writing(evictionVerb) },
@@ -51,7 +52,9 @@ const specialVerbs: Readonly<Record<string, Verbs>> = {
   "pods/ephemeralcontainers": specVerbs(updateEphemeralContainers),
   "pods/log": { GET: podLogVerb },
   "pods/portforward": streamVerbs("portforward"),
+  "pods/proxy": proxyVerbs("PodProxyOptions", podProxyVerb),
   "pods/resize": specVerbs(resizePod),
+  "services/proxy": proxyVerbs("ServiceProxyOptions", serviceProxyVerb),
   "serviceaccounts/token": { POST: writing(tokenVerb) },
   "namespaces/finalize": { PUT: writing(finalizeVerb) },
 };
@@ -77,31 +80,17 @@ const connectedSubresources: ReadonlySet<string> = new Set([
   "services/proxy",
 ]);
 
-/** Subresources that would need a route to the pods' addresses. */
-const unservedSubresources: ReadonlySet<string> = new Set(["pods/proxy", "services/proxy"]);
-
 /** Whether the response of a subresource comes from another server, so that the accepted forms of objects do not matter. */
 export function isConnected({ group, plural }: Kind, subresource: string | undefined): boolean {
   return group === "" && connectedSubresources.has(`${plural}/${subresource}`);
 }
 
-/**
- * Verbs of a subresource by HTTP method; `undefined` if the kind has no such subresource.
- *
- * @throws ApiStatusError 501 for subresources that the embedded server does not support
- */
+/** Verbs of a subresource by HTTP method; `undefined` if the kind has no such subresource. */
 export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undefined {
   if (subresource === "status") return kind.hasStatus === true ? statusVerbs : undefined;
   if (subresource === "scale") return kind.hasScale === true ? scaleVerbs : undefined;
   if (kind.group !== "" && kind.group !== certificatesGroup) return undefined;
-  const path = `${kind.plural}/${subresource}`;
-  if (unservedSubresources.has(path))
-    throw new ApiStatusError({
-      code: 501,
-      reason: "NotImplemented",
-      message: `${path} is not served by the embedded API server: it has no way into the network of pods`,
-    });
-  return specialVerbs[path];
+  return specialVerbs[`${kind.plural}/${subresource}`];
 }
 
 /** Source: pkg/registry/core/pod/rest/subresources.go of Kubernetes v1.36.3, `upgradeableMethods`. */
@@ -110,8 +99,8 @@ function streamVerbs(stream: PodStream): Verbs {
   return { GET: verb, POST: verb };
 }
 
-function proxyVerbs(): Verbs {
-  const verb = connecting(nodeProxyOptions, nodeProxyVerb);
+function proxyVerbs(options: string, run: Verb): Verbs {
+  const verb = connecting(proxyOptions(options), run);
   return Object.fromEntries(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, verb]));
 }
 

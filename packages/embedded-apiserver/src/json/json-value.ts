@@ -1,4 +1,3 @@
-import { jsonText } from "./exact-json.ts";
 import { isJsonObject, ownValue } from "@virtual-kubelet/kubernetes";
 
 /** Any JSON value. An integer of at most 64 bits that a number would alter is a bigint; others are numbers. */
@@ -33,7 +32,7 @@ export function cloneJson(value: unknown): unknown {
 /** JSON with sorted keys: the same text for equal values. */
 export function sortedText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
-  if (!isJsonObject<JsonValue>(value)) return jsonText(value);
+  if (!isJsonObject<JsonValue>(value)) return typeof value === "bigint" ? String(value) : JSON.stringify(value);
   const members = Object.keys(value).toSorted();
   return `{${members.map((key) => `${JSON.stringify(key)}:${sortedText(value[key] ?? null)}`).join(",")}}`;
 }

@@ -20,10 +20,11 @@ const historyLimitCharacters = 2000;
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Revision number; 0 if the annotation is absent or not a number. */
-export function revisionOf(annotations: Annotations = {}): number {
-  const revision = Number(annotations[revisionAnnotation] ?? 0);
-  return Number.isInteger(revision) ? revision : 0;
+/** Revision number of 64 bits; 0 if the annotation is absent or not such a number. */
+export function revisionOf(annotations: Annotations = {}): bigint {
+  const text = annotations[revisionAnnotation] ?? "";
+  const revision = /^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : 0n;
+  return BigInt.asIntN(64, revision) === revision ? revision : 0n;
 }
 
 /** Replicas of the Deployment when this ReplicaSet was last scaled. */
@@ -52,7 +53,7 @@ export function replicasAnnotations(desired: number, most: number): Annotations 
 export function newSetAnnotations(
   deployment: Annotations | undefined = {},
   current: Annotations | undefined = {},
-  revision: number,
+  revision: bigint,
 ): Annotations {
   const copied = Object.fromEntries(Object.entries(deployment).filter(([key]) => !notCopied.has(key)));
   const annotations = { ...current, ...copied };

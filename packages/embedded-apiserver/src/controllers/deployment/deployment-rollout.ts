@@ -37,6 +37,6 @@ export function createdMs(object: Readonly<ApiObject>): number {
 }
 
 /** Highest revision of the sets; 0 if there is none. */
-export function maxRevision(sets: readonly Readonly<ApiObject>[]): number {
-  return Math.max(0, ...sets.map((set) => revisionOf(set.metadata.annotations)));
+export function maxRevision(sets: readonly Readonly<ApiObject>[]): bigint {
+  return sets.map((set) => revisionOf(set.metadata.annotations)).reduce((most, revision) => (revision > most ? revision : most), 0n);
 }

@@ -49,7 +49,7 @@ export class DeploymentWrites {
   noteRevision({ deployment, spec, current, old }: Rollout): boolean {
     if (current === undefined) return false;
     const { namespace } = deployment.metadata;
-    const annotations = newSetAnnotations(deployment.metadata.annotations, current.metadata.annotations, maxRevision(old) + 1);
+    const annotations = newSetAnnotations(deployment.metadata.annotations, current.metadata.annotations, maxRevision(old) + 1n);
     const minReadySeconds = spec.minReadySeconds ?? 0;
     if (!equalJson(annotations, current.metadata.annotations ?? {}) || (current["spec"].minReadySeconds ?? 0) !== minReadySeconds) {
       this.#context.cluster.update(replicaSetKind, namespace, current.metadata.name, (set) => ({
@@ -93,7 +93,7 @@ export class DeploymentWrites {
     }
     const { replicas } = set.spec;
     if (replicas > 0) this.#reportResize(deployment, name, { before: 0, size: replicas });
-    this.#setRevision(deployment, String(maxRevision(old) + 1));
+    this.#setRevision(deployment, String(maxRevision(old) + 1n));
     if (hasProgressDeadline(spec)) {
       const message = `Created new replica set ${JSON.stringify(name)}`;
       this.#setCondition(deployment, { type: "Progressing", status: "True", reason: "NewReplicaSetCreated", message });
@@ -153,7 +153,7 @@ export class DeploymentWrites {
     const surplus = alive.length - (spec.revisionHistoryLimit ?? 0);
     if (surplus <= 0) return;
     const byRevision = alive.toSorted(
-      (a, b) => revisionOf(a.metadata.annotations) - revisionOf(b.metadata.annotations) || createdMs(a) - createdMs(b),
+      (a, b) => Number(revisionOf(a.metadata.annotations) - revisionOf(b.metadata.annotations)) || createdMs(a) - createdMs(b),
     );
     for (const set of byRevision.slice(0, surplus)) {
       const status: ReplicaSetStatus = set["status"];
@@ -204,7 +204,7 @@ export function newReplicaSet({ deployment, spec, old }: Pick<Rollout, "deployme
       namespace,
       labels,
       annotations: {
-        ...newSetAnnotations(annotations, {}, maxRevision(old) + 1),
+        ...newSetAnnotations(annotations, {}, maxRevision(old) + 1n),
         ...replicasAnnotations(wanted, wanted + fenceposts(spec).surge),
       },
       ownerReferences: [controllerReference(deploymentKind, deployment)],

@@ -1,5 +1,6 @@
 import type { Cluster } from "../../rest/cluster.ts";
 import { equalJson } from "../../json/json-value.ts";
+import { withSortedKeys } from "../../json/key-order.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import type { PodTemplate } from "../../kinds/workload/workload-fields.ts";
@@ -68,7 +69,8 @@ export class RevisionHistory implements Disposable {
         ...(annotations === undefined ? {} : { annotations }),
         ownerReferences: [controllerReference(this.#ownerKind, owner)],
       },
-      data,
+      // DaemonSets of client-go compare the bytes with those that Go writes.
+      data: withSortedKeys(data),
       revision,
     });
   }

@@ -204,13 +204,3 @@ test("a resize needs the pod's node", async () => {
   expect(status).toBe(403);
   expect(body.message).toBe('pods "a" is forbidden: node "n1" not found');
 });
-
-test("requests for the pod network get 501", async () => {
-  await using server = await startTestServer();
-  await server.request("POST", podsPath, boundPod("a"));
-
-  expect(await server.request("GET", `${podPath("a")}/proxy`)).toMatchObject({
-    status: 501,
-    body: { reason: "NotImplemented", message: expect.stringContaining("pods/proxy is not served") },
-  });
-});

@@ -1,0 +1,103 @@
+import { isIP, isIPv6 } from "node:net";
+import { ApiStatusError, badRequest, notFound } from "../errors/api-status-error.ts";
+import type { ApiResponse } from "../http/api-request.ts";
+import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
+import { kindFor } from "../kinds/index.ts";
+import type { ApiObject } from "../kinds/kind.ts";
+import { collectionOf } from "../rest/rest-context.ts";
+import { forwardRequest, type ProxyTarget } from "./forward-request.ts";
+import { parseProxyName, type ProxyName } from "./proxy-name.ts";
+
+/**
+ * Forwards a request below `pods/NAME/proxy` to the pod's address.
+ *
+ * Source: pkg/registry/core/pod/strategy.go of Kubernetes v1.36.3, `ResourceLocation`. Unlike there, loopback addresses are allowed.
+ *
+ * @throws ApiStatusError 400, 404, 503
+ */
+export async function podProxyVerb(context: ResourceContext, call: ResourceCall): Promise<ApiResponse> {
+  const asked = parseProxyName(call.target.name ?? "", "pod");
+  return forwardRequest(context, call, podTarget(known(context, call, "pods", asked.name), asked));
+}
+
+function podTarget({ spec, status }: Readonly<ApiObject>, { scheme, port }: ProxyName): ProxyTarget {
+  const containers: readonly { readonly ports?: readonly { readonly containerPort: number }[] }[] = spec.containers;
+  const first = containers.find(({ ports = [] }) => ports.length > 0)?.ports?.[0]?.containerPort;
+  const ip: string = status?.podIPs?.[0]?.ip ?? "";
+  if (!isAllowed(ip)) throw badRequest("address not allowed");
+  return targetAt(scheme, ip, port === "" ? first : port);
+}
+
+/**
+ * Forwards a request below `services/NAME/proxy` to an address of its endpoints that belongs to a pod.
+ *
+ * Source: pkg/registry/core/service/storage/storage.go of Kubernetes v1.36.3, `ResourceLocation`. Unlike there, the first address is chosen
+ * and not a random one.
+ *
+ * @throws ApiStatusError 400, 404, 503
+ */
+export async function serviceProxyVerb(context: ResourceContext, call: ResourceCall): Promise<ApiResponse> {
+  const asked = call.target.name ?? "";
+  const { scheme, name, port } = parseProxyName(asked, "service");
+  const portName = /^[+-]?\d+$/.test(port) ? nameOfPort(known(context, call, "services", name), Number(port)) : port;
+  const subsets: readonly Subset[] = known(context, call, "endpoints", name)["subsets"] ?? [];
+  if (subsets.length === 0) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+  for (const { addresses = [], ports = [] } of subsets) {
+    const found = ports.find((each) => (each.name ?? "") === portName)?.port;
+    const address = addresses.find((each) => isPodAddress(context, each));
+    if (found !== undefined && address !== undefined) return forwardRequest(context, call, targetAt(scheme, address.ip, found));
+  }
+  throw unavailable(`no endpoints available for service ${JSON.stringify(asked)}`);
+}
+
+interface Subset {
+  readonly addresses?: readonly Address[];
+  readonly ports?: readonly { readonly name?: string; readonly port: number }[];
+}
+
+interface Address {
+  readonly ip: string;
+  readonly targetRef?: { readonly kind?: string; readonly namespace?: string; readonly name?: string };
+}
+
+function nameOfPort({ metadata, spec }: Readonly<ApiObject>, port: number): string {
+  const ports: readonly { readonly name?: string; readonly port: number }[] = spec.ports ?? [];
+  const found = ports.find((each) => each.port === port);
+  if (found === undefined) throw unavailable(`no service port ${port} found for service ${JSON.stringify(metadata.name)}`);
+  return found.name ?? "";
+}
+
+/** Whether the address is that of the pod which it names; others would let users reach the server's own network. */
+function isPodAddress({ rest }: ResourceContext, { ip, targetRef }: Address): boolean {
+  const kind = kindFor("", "v1", "pods");
+  if (kind === undefined || targetRef?.kind !== "Pod") return false;
+  const pod = collectionOf(rest, kind).get(targetRef.namespace ?? "", targetRef.name ?? "")?.object;
+  const ips: readonly { readonly ip: string }[] = pod?.["status"]?.podIPs ?? [];
+  return ips.some((each) => each.ip === ip);
+}
+
+function known({ rest }: ResourceContext, { target }: ResourceCall, plural: string, name: string): Readonly<ApiObject> {
+  const kind = kindFor("", "v1", plural);
+  if (kind === undefined) throw new RangeError(`proxy: there is no kind ${plural}`);
+  const stored = collectionOf(rest, kind).get(target.namespace ?? "", name);
+  // The real server names endpoints as their service.
+  if (stored === undefined) throw notFound({ group: "", plural: plural === "pods" ? plural : "services" }, name);
+  return stored.object;
+}
+
+function targetAt(scheme: string, ip: string, port: number | string | undefined): ProxyTarget {
+  const host = isIPv6(ip) ? `[${ip}]` : ip;
+  const origin = `${scheme || "http"}://${host}${port === undefined ? "" : `:${port}`}`;
+  if (!URL.canParse(origin)) throw unavailable(`error trying to reach service: dial tcp: lookup tcp/${port}: unknown port`);
+  return { origin, isAnonymous: true, isWrapped: true };
+}
+
+/** Go's `IsGlobalUnicast`, and loopback addresses. */
+function isAllowed(ip: string): boolean {
+  if (isIP(ip) === 0) return false;
+  return !/^(0\.0\.0\.0|255\.255\.255\.255|169\.254\.|2(2[4-9]|3\d)\.|::$|fe[89ab]|ff)/i.test(ip);
+}
+
+function unavailable(message: string): ApiStatusError {
+  return new ApiStatusError({ code: 503, reason: "ServiceUnavailable", message });
+}
