@@ -213,6 +213,17 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "sigs",
+          include: ["e2e/sigs/**/*.test.ts"],
+          expect: assertions,
+          // All of Kubernetes' tests run before the first result is looked at.
+          hookTimeout: 3_600_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "moto",
           isolate: true,
           include: ["e2e/fargate/moto/**/*.test.ts"],

@@ -1,14 +1,10 @@
 import { ensureControlPlane } from "@virtual-kubelet/testing";
-import { existsSync } from "node:fs";
-import { shellProgram } from "../e2e/kubernetes/stand-in-images.ts";
 import { missingDocker } from "./docker-engine.ts";
-import { ensureKubernetesE2e } from "./kubernetes-e2e.ts";
+import { ensureKubernetesE2e, missingKubernetesE2e } from "./kubernetes-e2e.ts";
 import { inEngineNamespaces } from "./network-namespace.ts";
 import { run } from "./run.ts";
 
-const missing =
-  missingDocker() ??
-  (existsSync(shellProgram) ? undefined : `there is no ${shellProgram}, for the tests' images: apt-get install bash-static`);
+const missing = missingDocker() ?? missingKubernetesE2e();
 if (missing !== undefined) {
   console.error(`Kubernetes' own tests cannot run here: ${missing}`);
   process.exit(2);

@@ -5,11 +5,10 @@
  *
  * Usage: run.ts [--provider docker] [--procs 8] [--policy open …] [--group 1 …], or for selected tests: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
  */
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, networkInterfaces, totalmem } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureControlPlane, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { ensureKubernetesE2e } from "../../tools/kubernetes-e2e.ts";
@@ -17,12 +16,13 @@ import { replaceRegion } from "../../tools/marked-region.ts";
 import { PrivateEngine } from "../docker/support/private-engine.ts";
 import { conformanceSections, groupRecord, summaryOf, type GroupOutcome, type JudgedSpec } from "./conformance-page.ts";
 import { renderConformanceRun, type ConformanceRun } from "./conformance-record.ts";
-import { chosenSpecs, specResults, type GinkgoReport, type SpecResult } from "./ginkgo-report.ts";
+import { chosenSpecs, specResults, type SpecResult } from "./ginkgo-report.ts";
 import { knownLimit } from "./known-limits.ts";
 import { startNode } from "./node.ts";
 import type { NodePolicy } from "./node-policies.ts";
 import { PodObserver } from "./pod-observer.ts";
 import { refusalIn } from "./pod-refusals.ts";
+import { runGinkgo } from "./run-ginkgo.ts";
 import { whoInsteadOfKubelet, type LeftOut, type SpecGroup } from "./spec-groups.ts";
 import { importStandIns } from "./stand-in-images.ts";
 import { trialOf } from "./trials.ts";
@@ -164,24 +164,19 @@ interface Surroundings {
 /** Determines which tests belong to the group, and runs them. */
 async function runGroup({ title, focus, focusFile, skip, leftOut = [] }: SpecGroup, surroundings: Surroundings): Promise<GroupOutcome> {
   const { policy, controlPlane, observer, directory, name } = surroundings;
-  const program = join(programs.directory, "e2e.test");
   const belongs = [`--focus=${focus}`, `--focus-file=${focusFile}`];
-  await ginkgo(["--dry-run", "--no-color", ...belongs, `--skip=${skip}`, program], join(directory, `chosen-${name}.json`));
-  const all = [...chosenSpecs(reportOf(join(directory, `chosen-${name}.json`)))];
+  const dryRun = ["--dry-run", ...belongs, `--skip=${skip}`];
+  const all = [...chosenSpecs(await runGinkgo(programs.directory, dryRun, [], join(directory, `chosen-${name}.json`)))];
   const leaves = (rule: LeftOut, spec: string): boolean => new RegExp(rule.tests).test(spec);
   const chosen = new Set(all.filter((spec) => !leftOut.some((rule) => leaves(rule, spec))));
   const filter = [...belongs, `--skip=${[skip, ...leftOut.map(({ tests }) => tests)].join("|")}`];
   console.log(`policy ${policy.name}: ${title}: ${chosen.size} of ${all.length} tests; logs and reports are in ${directory}`);
   observer.drain();
   const began = performance.now();
-  await ginkgo(
+  const report = await runGinkgo(
+    programs.directory,
+    [...filter, `--procs=${values.procs}`, "--timeout=3h"],
     [
-      ...filter,
-      `--procs=${values.procs}`,
-      "--timeout=3h",
-      "--no-color",
-      program,
-      "--",
       "--provider=skeleton",
       `--kubeconfig=${controlPlane.kubeconfig.path}`,
       `--kubectl-path=${join(controlPlanePrograms, "kubectl")}`,
@@ -197,7 +192,7 @@ async function runGroup({ title, focus, focusFile, skip, leftOut = [] }: SpecGro
     who: whoInsteadOfKubelet(result),
     limit: result.passed ? undefined : limitOf(result, policy, refusals),
   });
-  const results = specResults(reportOf(join(directory, `report-${name}.json`)), chosen).map(judge);
+  const results = specResults(report, chosen).map(judge);
   const counted = leftOut.map((rule) => ({ ...rule, count: all.filter((spec) => leaves(rule, spec)).length }));
   return { title, results, minutes, starts, leftOut: counted };
 }
@@ -210,25 +205,4 @@ function minutesSince(ms: number): number {
 function limitOf({ name, output }: SpecResult, policy: NodePolicy, refusals: ReadonlyMap<string, string>): string | undefined {
   const refused = policy.policy === undefined ? refusalIn(output, refusals) : undefined;
   return refused === undefined ? knownLimit(name) : `the policy refuses its pod: ${refused}`;
-}
-
-/** Runs the tests; the report at this path contains their failures. @throws Error if there is no report */
-async function ginkgo(args: readonly string[], report: string): Promise<void> {
-  const logFile = report.replace(/json$/, "log");
-  const log = openSync(logFile, "w");
-  const child = spawn(
-    join(programs.directory, "ginkgo"),
-    [`--json-report=${basename(report)}`, `--output-dir=${dirname(report)}`, ...args],
-    {
-      cwd: dirname(report),
-      stdio: ["ignore", log, log],
-    },
-  );
-  await once(child, "close");
-  closeSync(log);
-  if (!existsSync(report)) throw new Error(`the tests left no report; see ${logFile}`);
-}
-
-function reportOf(path: string): GinkgoReport {
-  return JSON.parse(readFileSync(path, "utf8")) as GinkgoReport;
 }

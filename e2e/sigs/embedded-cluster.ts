@@ -2,6 +2,7 @@ import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { PrivateEngine } from "../docker/support/private-engine.ts";
+import { openPolicy } from "../kubernetes/node-policies.ts";
 import { startNode } from "../kubernetes/node.ts";
 import { importStandIns } from "../kubernetes/stand-in-images.ts";
 import { Kubectl } from "../support/kubectl.ts";
@@ -47,7 +48,7 @@ export async function startEmbeddedCluster(options: EmbeddedClusterOptions): Pro
   for (let index = 1; index <= nodes; index++) {
     const name = `node-${String(index)}`;
     const kubeletPort = 10_249 + index;
-    cleanup.use(await startNode({ controlPlane, name, dockerHost, sandboxImage, address, kubeletPort, directory }));
+    cleanup.use(await startNode({ controlPlane, name, dockerHost, sandboxImage, address, kubeletPort, directory, policy: openPolicy }));
   }
   const all = cleanup.move();
   return { kubeconfig, [Symbol.asyncDispose]: () => all.disposeAsync() };

@@ -13,6 +13,7 @@ import { removeReports, updateRecords } from "../conformance-records.ts";
 import { ensureControllerRuntime, missingControllerRuntime } from "../controller-runtime.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
+import { ensureKubernetesE2e, missingKubernetesE2e } from "../kubernetes-e2e.ts";
 import { helm, logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
 import { makeImageContext } from "../image-context.ts";
 import { checkMetricUses } from "../metric-uses.ts";
@@ -134,6 +135,12 @@ const nodeNetwork = once(async (): Promise<Record<string, string>> => {
 
 /** Builds controller-runtime's suites, and installs Kubernetes' Python client. */
 const upstreamPrograms = once(async () => [await ensureControllerRuntime(), await ensurePackages(pythonClient)]);
+
+/** Environment variables with which tests find kubectl and Kubernetes' own end-to-end tests. */
+const kubernetesE2e = once(async (): Promise<Record<string, string>> => {
+  // Sequential, because each build uses all processors.
+  return { ...(await kubectl()), KUBERNETES_E2E: (await ensureKubernetesE2e()).directory };
+});
 
 /** Environment variables with which tests find promtool and the parser of PromQL. */
 const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
@@ -412,6 +419,17 @@ export const levels: readonly Level[] = [
     missing: () => missingControlPlane() ?? missingDocker({ ...process.env, VK_TEST_DOCKER_HOST: undefined }) ?? metricsServer.missing(),
     prepare: controlPlaneAndMetrics,
     run: async (context) => vitest("clusters", context, await controlPlaneAndMetrics(), inEngineNamespaces),
+  },
+  {
+    name: "sigs",
+    about:
+      "Kubernetes' own Conformance tests of sig-api-machinery and sig-apps on the embedded API server, with nodes on a Docker engine of their own (KUBERNETES_E2E: a folder with built tests)",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: () => missingKubectl() ?? missingDocker({ ...process.env, VK_TEST_DOCKER_HOST: undefined }) ?? missingKubernetesE2e(),
+    prepare: kubernetesE2e,
+    run: async (context) => vitest("sigs", context, await kubernetesE2e(), inEngineNamespaces),
   },
   {
     name: "zun",

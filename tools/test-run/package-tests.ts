@@ -110,6 +110,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/parity/", "embedded-apiserver"],
   ["e2e/simulation/", "core", "kube-client"],
   ["e2e/support/container-host/", "aci", "fargate"],
+  ["e2e/sigs/", "embedded-apiserver", "docker"],
   ["e2e/upstream/", "embedded-apiserver"],
   ["e2e/zun/", "zun"],
 ];

@@ -21,7 +21,7 @@ const folder = join(root, ".github/workflows");
 const part: Readonly<Record<string, Texts>> = {
   quick: { LEVEL: "unit demo embedded conformance", FILES: "tools/marked-region conformance/mock parity/namespaces" },
   "control-plane": { FILES: "control-plane/node.test" },
-  docker: { FILES: "node-network/metrics docker/volumes clusters/far-cluster" },
+  docker: { FILES: "node-network/metrics docker/volumes clusters/far-cluster sigs/expectations" },
   deployment: { FILES: "deployment/chart" },
   zun: { FILES: "zun/refusals moto/wire" },
   rest: {
