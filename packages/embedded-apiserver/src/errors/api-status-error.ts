@@ -215,10 +215,9 @@ export function expired(message: string, next?: string): ApiStatusError {
   return new ApiStatusError({ code: 410, reason: "Expired", message, ...(next === undefined ? {} : { metadata: { continue: next } }) });
 }
 
-/** 413. */
-export function tooLarge(limitBytes: number): ApiStatusError {
-  const message = `Request entity too large: limit is ${limitBytes}`;
-  return new ApiStatusError({ code: 413, reason: "RequestEntityTooLarge", message });
+/** 413. @param problem - such as `limit is 3145728` */
+export function tooLarge(problem: string): ApiStatusError {
+  return new ApiStatusError({ code: 413, reason: "RequestEntityTooLarge", message: `Request entity too large: ${problem}` });
 }
 
 /** 415. @param message - includes the accepted media types */

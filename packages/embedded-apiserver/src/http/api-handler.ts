@@ -60,7 +60,7 @@ function route(context: ApiHandlerContext, request: ApiRequest): Answer {
   const user = impersonated(context.authorizer, request, { user: sender, access });
   const { isAllowed, reason } = context.authorizer.authorize(user, access);
   if (!isAllowed) throw accessDenied(user, access, reason);
-  if (request.body.length > bodyLimitBytes) throw tooLarge(bodyLimitBytes);
+  if (request.body.length > bodyLimitBytes) throw tooLarge(`limit is ${bodyLimitBytes}`);
   return publicPath.test(path) ? publicResponse(context, request, path) : privateResponse(context, request, { path, query, user });
 }
 

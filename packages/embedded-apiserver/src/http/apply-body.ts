@@ -1,5 +1,6 @@
 import { badRequest } from "../errors/api-status-error.ts";
 import { parseExactJson, withExactNumbers } from "../json/exact-json.ts";
+import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { parseYaml } from "../json/yaml.ts";
 import { duplicateFields } from "../kinds/schema/duplicate-fields.ts";
@@ -63,8 +64,7 @@ function parseJson(text: string): Parsed | undefined {
 function objectOf(value: JsonValue): JsonObject {
   if (isJsonObject<JsonValue>(value)) return value;
   if (value === null) return {};
-  const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
   throw badRequest(
-    `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${given} into Go value of type map[string]interface {}`,
+    `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${goJsonType(value)} into Go value of type map[string]interface {}`,
   );
 }

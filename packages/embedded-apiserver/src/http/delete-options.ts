@@ -23,9 +23,9 @@ export function parseDeleteOptions(request: ApiRequest, query: URLSearchParams):
 
 function bodyOptions(request: ApiRequest): JsonObject {
   const body = parseBody(request, "DeleteOptions");
-  if (!isJsonObject(body)) throw badRequest("decoded object cannot be converted to DeleteOptions");
-  const { kind = "DeleteOptions", apiVersion = "v1" } = body;
-  if (kind !== "DeleteOptions") throw badRequest(notRegistered(String(kind), String(apiVersion)));
+  const { kind, apiVersion } = body;
+  if (typeof kind === "string" && kind !== "" && kind !== "DeleteOptions")
+    throw badRequest(notRegistered(kind, textOf(apiVersion) ?? "meta.k8s.io/v1"));
   return body;
 }
 

@@ -94,7 +94,9 @@ async function answer(options: HttpServerOptions, request: Request, response: Re
   (response as ServerResponse).once("close", () => gone.abort(clientGone));
   const body = await readBody(request);
   const result =
-    body === undefined ? failure(tooLarge(bodyLimitBytes)) : await options.handle({ ...toApiRequest(request, body), signal: gone.signal });
+    body === undefined
+      ? failure(tooLarge(`limit is ${bodyLimitBytes}`))
+      : await options.handle({ ...toApiRequest(request, body), signal: gone.signal });
   if (gone.signal.aborted) return abandon(result);
   await send(request, response, result);
   if (body === undefined) request.destroy();

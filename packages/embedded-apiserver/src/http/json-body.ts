@@ -1,31 +1,29 @@
 import { badRequest } from "../errors/api-status-error.ts";
 import { InexactIntegerError, parseExactJson, withExactNumbers } from "../json/exact-json.ts";
 import { goJsonError } from "../json/go-json-error.ts";
-import type { JsonValue } from "../json/json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { parseYaml } from "../json/yaml.ts";
 import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
 import { protobufMagic } from "../kinds/schema/protobuf-wire.ts";
+import { typeMetaProblem } from "../rest/type-mismatch.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { bodyEncoding } from "./negotiation.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: false });
 
 /**
- * Parses a request's body: JSON, YAML, or Kubernetes protobuf, which is also recognized by its first bytes.
+ * Parses a request's body: JSON, YAML, or Kubernetes protobuf, which is also recognized by its first bytes. `null` is an empty object.
  *
  * @param expected - type for the error message, such as `Pod`
  * @throws ApiStatusError 415 for another content type, 400 if the body is no object
  */
-export function parseBody({ headers, body }: Pick<ApiRequest, "headers" | "body">, expected: string): JsonValue {
+export function parseBody({ headers, body }: Pick<ApiRequest, "headers" | "body">, expected: string): JsonObject {
   const encoding = bodyEncoding(headers["content-type"]);
   if (encoding === "protobuf" || isProtobuf(body)) return parseProtobuf(body, expected);
   const value = encoding === "yaml" ? parseYamlText(body, expected) : parseText(body, expected);
-  if (typeof value === "object" && !Array.isArray(value)) return value;
-  const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  throw unrecognized(
-    { expected, body },
-    `couldn't get version/kind; json parse error: json: cannot unmarshal ${given} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
-  );
+  const problem = typeMetaProblem(value);
+  if (problem !== undefined) throw unrecognized({ expected, body }, problem);
+  return isJsonObject<JsonValue>(value) ? value : {};
 }
 
 function parseText(body: Uint8Array, expected: string): JsonValue {
@@ -45,13 +43,13 @@ function parseYamlText(body: Uint8Array, expected: string): JsonValue {
   }
 }
 
-function parseProtobuf(body: Uint8Array, expected: string): JsonValue {
+function parseProtobuf(body: Uint8Array, expected: string): JsonObject {
   if (!isProtobuf(body)) {
     const prefix = [...protobufMagic].join(" ");
     throw unrecognized({ expected, body }, `provided data does not appear to be a protobuf message, expected prefix [${prefix}]`);
   }
   try {
-    return decodeProtobuf(body) as JsonValue;
+    return decodeProtobuf(body) as JsonObject;
   } catch (error) {
     if (error instanceof InexactIntegerError) throw badRequest(error.message);
     throw unrecognized({ expected, body }, `cannot read it as protobuf: ${messageOf(error)}`);

@@ -18,3 +18,9 @@ function sorted(value: unknown): unknown {
   const entries = Object.entries(value).map(([key, child]): [string, unknown] => [key, sorted(child)]);
   return Object.fromEntries(entries.toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
 }
+
+/** Type of a JSON value in messages of Go's decoder: `object`, `array`, `string`, `number` or `bool`. */
+export function goJsonType(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}

@@ -29,6 +29,11 @@ test.each<[string, JsonValue, JsonValue, JsonValue]>([
     ],
     {},
   ],
+  ["counts a negative index from behind the last item", { l: [1, 2] }, [{ op: "add", path: "/l/-1", value: 3 }], { l: [1, 2, 3] }],
+  ["reads an index as Go reads integers", { l: [1, 2] }, [{ op: "remove", path: "/l/+01" }], { l: [1] }],
+  ["ignores the text before the first slash", { a: 1 }, [{ op: "replace", path: "x/a", value: 2 }], { a: 2 }],
+  ["copies what is not there as null", { a: 1 }, [{ op: "copy", from: "/x", path: "/b" }], { a: 1, b: null }],
+  ["changes nothing if it is null", { a: 1 }, null, { a: 1 }],
   [
     "reads ~1 as a slash and ~0 as a tilde",
     { "a/b": 1, "c~d": 2 },
@@ -49,6 +54,11 @@ test.each<[string, JsonValue]>([
   ["an index beyond the list", [{ op: "add", path: "/l/5", value: 1 }]],
   ["an index that is no number", [{ op: "add", path: "/l/x", value: 1 }]],
   ["a path below a scalar", [{ op: "add", path: "/a/b", value: 1 }]],
+  ["an index before the list", [{ op: "add", path: "/l/-3", value: 1 }]],
+  ["a path without a slash", [{ op: "add", path: "b", value: 1 }]],
+  ["adding the whole document", [{ op: "add", path: "", value: {} }]],
+  ["replacing the whole document by a scalar", [{ op: "replace", path: "", value: 5 }]],
+  ["an operation that is null", [null]],
   ["an unknown operation", [{ op: "merge", path: "/a" }]],
 ])("a JSON patch is refused with 422 for %s", (_name, patch) => {
   expect(() => applyJsonPatch({ a: 1, l: [1] }, patch)).toThrow(
@@ -56,8 +66,24 @@ test.each<[string, JsonValue]>([
   );
 });
 
-test("a JSON patch that is not a list is refused with 400", () => {
-  expect(() => applyJsonPatch({}, { op: "add" })).toThrow(expect.objectContaining({ status: expect.objectContaining({ code: 400 }) }));
+test.each<[JsonValue, string]>([
+  [{ op: "add" }, "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"],
+  [true, "json: cannot unmarshal bool into Go value of type []handlers.jsonPatchOp"],
+  [[[]], "json: cannot unmarshal array into Go value of type handlers.jsonPatchOp"],
+  [[{ op: "add", path: 5 }], "json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string"],
+])("%j is refused with 400, because it is no JSON patch", (patch, problem) => {
+  expect(() => applyJsonPatch({}, patch)).toThrow(
+    expect.objectContaining({ status: expect.objectContaining({ code: 400, message: `error decoding patch: ${problem}` }) }),
+  );
+});
+
+test("a JSON patch has at most 10,000 operations", () => {
+  const patch = (count: number): JsonValue => Array.from({ length: count }, () => ({ op: "test", path: "/a", value: 1 }));
+
+  expect(applyJsonPatch({ a: 1 }, patch(10_000))).toEqual({ a: 1 });
+  expect(() => applyJsonPatch({ a: 1 }, patch(10_001))).toThrow(
+    expect.objectContaining({ status: expect.objectContaining({ code: 413 }) }),
+  );
 });
 
 test("a JSON patch does not change the document", () => {

@@ -1,112 +1,142 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
-import { badRequest, unprocessable } from "../errors/api-status-error.ts";
+import { badRequest, tooLarge, unprocessable } from "../errors/api-status-error.ts";
+import { goJsonType } from "../json/go-json.ts";
 import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 
 type Container = JsonObject | JsonValue[];
 
+/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/patch.go, `maxJSONPatchOperations`. */
+const maxOperations = 10_000;
+
 /**
  * Applies a JSON patch (RFC 6902). The document is not modified.
  *
- * @throws ApiStatusError 400 if the patch is malformed, 422 if it cannot be applied
+ * Source: gopkg.in/evanphx/json-patch.v4 patch.go, with its deviations from the RFC: the first segment of a path is ignored even if it is
+ * not empty, a negative index counts from the end, and a member to be replaced may be missing.
+ *
+ * @throws ApiStatusError 400 if the patch is malformed, 413 if it has too many operations, 422 if it cannot be applied
  */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
-  if (!Array.isArray(patch))
-    throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
-  // With a root above the document, replacing the whole document is an ordinary operation.
-  const root: JsonObject = { document: cloneJson(document) };
-  for (const operation of patch) applyOperation(root, operation);
-  return root["document"] ?? null;
+  const operations = operationsOf(patch);
+  if (operations.length > maxOperations)
+    throw tooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`);
+  const root = { document: cloneJson(document) };
+  for (const operation of operations) applyOperation(root, operation);
+  return root.document;
 }
 
-function applyOperation(root: JsonObject, operation: JsonValue): void {
-  if (!isJsonObject(operation)) throw badRequest("error decoding patch: json: cannot unmarshal into Go value of type jsonpatch.Operation");
-  const { op, value } = operation;
-  const path = segmentsOf(operation["path"]);
+/** Source: the same file of the API server, `jsonPatchOp`. @throws ApiStatusError 400 */
+function operationsOf(patch: JsonValue): readonly JsonObject[] {
+  if (patch === null) return [];
+  if (!Array.isArray(patch)) throw malformed(`json: cannot unmarshal ${goJsonType(patch)} into Go value of type []handlers.jsonPatchOp`);
+  return patch.map((operation) => {
+    if (operation === null) return {};
+    if (!isJsonObject<JsonValue>(operation))
+      throw malformed(`json: cannot unmarshal ${goJsonType(operation)} into Go value of type handlers.jsonPatchOp`);
+    for (const [field, value] of Object.entries(operation)) {
+      if (stringFields.has(field) && value !== null && typeof value !== "string")
+        throw malformed(`json: cannot unmarshal ${goJsonType(value)} into Go struct field jsonPatchOp.${field} of type string`);
+    }
+    return operation;
+  });
+}
+
+const stringFields: ReadonlySet<string> = new Set(["op", "path", "from"]);
+
+function malformed(problem: string): Error {
+  return badRequest(`error decoding patch: ${problem}`);
+}
+
+/** Holder of the document, which an operation may replace. */
+interface Root {
+  document: JsonValue;
+}
+
+function applyOperation(root: Root, { op, path, from, value = null }: JsonObject): void {
   switch (op) {
     case "add":
-      return add(root, path, value ?? null);
+      return add(locate(root, path), cloneJson(value));
     case "remove":
-      return void remove(root, path);
+      return void remove(locate(root, path));
     case "replace":
-      // As in the real server's library, a member that does not exist is added.
-      return write(root, path, value ?? null);
-    case "move":
-      return add(root, path, remove(root, segmentsOf(operation["from"])));
-    case "copy":
-      return add(root, path, cloneJson(tryRead(root, segmentsOf(operation["from"])) ?? null));
+      if (path === "") return replaceDocument(root, value);
+      return write(locate(root, path), cloneJson(value));
+    case "move": {
+      const moved = remove(locate(root, from));
+      return add(locate(root, path), moved);
+    }
+    case "copy": {
+      const copied = cloneJson(read(locate(root, from)) ?? null);
+      return add(locate(root, path), copied);
+    }
     case "test":
-      if (!equalJson(tryRead(root, path) ?? null, value ?? null)) throw unprocessable();
+      if (!equalJson(path === "" ? root.document : (read(locate(root, path)) ?? null), value)) throw unprocessable();
       return;
     default:
       throw unprocessable();
   }
 }
 
-/** Segments of a path below the root that holds the document. */
-function segmentsOf(pointer: JsonValue | undefined): string[] {
-  if (typeof pointer !== "string" || (pointer !== "" && !pointer.startsWith("/"))) throw unprocessable();
-  return [
-    "document",
-    ...pointer
-      .split("/")
-      .slice(1)
-      .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~")),
-  ];
+function replaceDocument(root: Root, value: JsonValue): void {
+  if (typeof value !== "object" || value === null) throw unprocessable();
+  root.document = cloneJson(value);
 }
 
-function add(root: JsonObject, path: readonly string[], value: JsonValue): void {
-  const { parent, key } = locate(root, path);
-  if (!Array.isArray(parent)) {
-    setMember(parent, key, value);
-    return;
-  }
-  const index = key === "-" ? parent.length : arrayIndex(parent, key, parent.length);
-  parent.splice(index, 0, value);
+/** A member of an object, or an item of a list. */
+interface Place {
+  readonly parent: Container;
+  readonly key: string;
 }
 
-function remove(root: JsonObject, path: readonly string[]): JsonValue {
-  const value = read(root, path);
-  const { parent, key } = locate(root, path);
-  if (Array.isArray(parent)) parent.splice(arrayIndex(parent, key, parent.length - 1), 1);
+/** @throws ApiStatusError 422 if the path is no text, has no slash, or its parent is not there */
+function locate(root: Root, path: JsonValue | undefined): Place {
+  if (typeof path !== "string") throw unprocessable();
+  const segments = path.split("/").slice(1).map(unescaped);
+  const key = segments.pop();
+  let parent: JsonValue | undefined = root.document;
+  for (const segment of segments) parent = isContainer(parent) ? read({ parent, key: segment }) : undefined;
+  if (key === undefined || !isContainer(parent)) throw unprocessable();
+  return { parent, key };
+}
+
+/** Go's replacer looks for both sequences from left to right, so that it leaves `~1` of `~01`. */
+function unescaped(segment: string): string {
+  return segment.replaceAll(/~[01]/g, (sequence) => (sequence === "~1" ? "/" : "~"));
+}
+
+function isContainer(value: JsonValue | undefined): value is Container {
+  return typeof value === "object" && value !== null;
+}
+
+function add({ parent, key }: Place, value: JsonValue): void {
+  if (Array.isArray(parent)) parent.splice(key === "-" ? parent.length : indexOf(key, parent.length + 1), 0, value);
+  else setMember(parent, key, value);
+}
+
+function remove(place: Place): JsonValue {
+  const value = read(place);
+  const { parent, key } = place;
+  if (value === undefined) throw unprocessable();
+  if (Array.isArray(parent)) parent.splice(indexOf(key, parent.length), 1);
   else delete parent[key];
   return value;
 }
 
-function write(root: JsonObject, path: readonly string[], value: JsonValue): void {
-  const { parent, key } = locate(root, path);
-  if (Array.isArray(parent)) parent[arrayIndex(parent, key, parent.length - 1)] = value;
+function write({ parent, key }: Place, value: JsonValue): void {
+  if (Array.isArray(parent)) parent[indexOf(key, parent.length)] = value;
   else setMember(parent, key, value);
 }
 
-function read(root: JsonObject, path: readonly string[]): JsonValue {
-  const value = tryRead(root, path);
-  if (value === undefined) throw unprocessable();
-  return value;
+/** @throws ApiStatusError 422 if a list has no such item */
+function read({ parent, key }: Place): JsonValue | undefined {
+  return Array.isArray(parent) ? parent[indexOf(key, parent.length)] : ownValue(parent, key);
 }
 
-function tryRead(root: JsonObject, path: readonly string[]): JsonValue | undefined {
-  const { parent, key } = locate(root, path);
-  if (Array.isArray(parent)) return parent[arrayIndex(parent, key, parent.length - 1)];
-  return ownValue(parent, key);
-}
-
-function locate(root: JsonObject, path: readonly string[]): { parent: Container; key: string } {
-  let parent: Container = root;
-  for (const segment of path.slice(0, -1)) {
-    const child: JsonValue | undefined = Array.isArray(parent)
-      ? parent[arrayIndex(parent, segment, parent.length - 1)]
-      : ownValue(parent, segment);
-    if (typeof child !== "object" || child === null) throw unprocessable();
-    parent = child;
-  }
-  return { parent, key: path.at(-1) ?? "" };
-}
-
-function arrayIndex(array: readonly JsonValue[], segment: string, last: number): number {
-  if (!/^-?(0|[1-9]\d*)$/.test(segment)) throw unprocessable();
-  const number = Number(segment);
-  // As in the real server's library, negative indexes count from the end.
-  const index = number < 0 ? number + array.length : number;
-  if (index < 0 || index > last) throw unprocessable();
+/** @param count - number of valid indexes; negative ones count from there */
+function indexOf(key: string, count: number): number {
+  if (!/^[+-]?\d+$/.test(key)) throw unprocessable();
+  const number = Number(key);
+  const index = number < 0 ? number + count : number;
+  if (index < 0 || index >= count) throw unprocessable();
   return index;
 }

@@ -1,4 +1,5 @@
 import { badRequest } from "../errors/api-status-error.ts";
+import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { structSchema } from "../kinds/schema/schema.ts";
 import { applyJsonPatch } from "./json-patch.ts";
@@ -25,18 +26,18 @@ export function patchJson(object: JsonObject, { type, body }: ParsedPatch, defin
     case "json":
       return applyJsonPatch(object, body);
     case "merge":
-      return applyMergePatch(object, requireObject(body));
+      if (body === null) throw badRequest("Invalid JSON Patch");
+      return applyMergePatch(object, requireObject(body, "error decoding patch: "));
     case "strategic":
-      return applyStrategicMergePatch(object, requireObject(body), structSchema(definition));
+      return body === null ? object : applyStrategicMergePatch(object, requireObject(body), structSchema(definition));
     default:
       return type satisfies never;
   }
 }
 
-function requireObject(patch: JsonValue): JsonObject {
-  if (!isJsonObject(patch))
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${Array.isArray(patch) ? "array" : typeof patch} into Go value of type map[string]interface {}`,
-    );
+/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/patch.go. */
+function requireObject(patch: JsonValue, context = ""): JsonObject {
+  if (!isJsonObject<JsonValue>(patch))
+    throw badRequest(`${context}json: cannot unmarshal ${goJsonType(patch)} into Go value of type map[string]interface {}`);
   return patch;
 }

@@ -6,7 +6,7 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
 import { type WriteOptions } from "./rest-context.ts";
-import { checkBodyType, typeMismatch, unhandled } from "./type-mismatch.ts";
+import { checkBodyType, typeMetaProblem, typeMismatch, unhandled } from "./type-mismatch.ts";
 
 /**
  * Decodes a request's object with the schema of its kind and applies defaults. `kind`, `apiVersion` and `metadata` come first.
@@ -34,8 +34,9 @@ export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOpti
     const message = `Invalid value: ${JSON.stringify(jsonText(patched))}: ${problem}`;
     return invalid({ group: "", kind: "" }, "", [{ field: "patch", reason: "FieldValueInvalid", message }]);
   };
-  if (!isJsonObject(patched))
-    throw asProblem(`json: cannot unmarshal ${Array.isArray(patched) ? "array" : typeof patched} into Go value of type v1.${kind.kind}`);
+  const problem = typeMetaProblem(patched);
+  if (problem !== undefined) throw asProblem(problem);
+  if (!isJsonObject<JsonValue>(patched)) throw asProblem("expected a JSON object");
   const mismatch = typeMismatch(kind, patched);
   if (mismatch !== undefined) throw asProblem(mismatch.problem);
   return complete(kind, decodeFields(kind, patched, options, asProblem));

@@ -1,5 +1,6 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest } from "../errors/api-status-error.ts";
+import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 import { kinds } from "../kinds/index.ts";
 
@@ -34,7 +35,8 @@ export function typeMismatch(wanted: BodyType, body: JsonValue): TypeMismatch | 
   if (!isJsonObject(body)) return undefined;
   const wantedVersion = apiVersionOf(wanted);
   const kind = textOr(body["kind"], wanted.kind);
-  const apiVersion = textOr(body["apiVersion"], wantedVersion);
+  const given = textOr(body["apiVersion"], wantedVersion);
+  const apiVersion = given === "/" ? wantedVersion : given;
   if (kind === wanted.kind && apiVersion === wantedVersion) return undefined;
   const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
   const problem = isKnown(kind, apiVersion)
@@ -42,6 +44,24 @@ export function typeMismatch(wanted: BodyType, body: JsonValue): TypeMismatch | 
     : notRegistered(kind, apiVersion);
   return { given: { kind, version }, problem };
 }
+
+/**
+ * Problem with the fields `apiVersion` and `kind` of a body, which are read before anything else; `undefined` if they can be read.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/runtime/serializer/json/meta.go, `Interpret`, and pkg/runtime/schema, `ParseGroupVersion`.
+ */
+export function typeMetaProblem(body: JsonValue): string | undefined {
+  if (body === null) return undefined;
+  const cannotRead = `couldn't get version/kind; json parse error: json: cannot unmarshal`;
+  if (!isJsonObject<JsonValue>(body))
+    return `${cannotRead} ${goJsonType(body)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+  const wrong = Object.entries(body).find(([field, value]) => typeMeta.has(field) && value !== null && typeof value !== "string");
+  if (wrong !== undefined) return `${cannotRead} ${goJsonType(wrong[1])} into Go struct field .${wrong[0]} of type string`;
+  const apiVersion = textOr(body["apiVersion"], "");
+  return apiVersion.split("/").length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : undefined;
+}
+
+const typeMeta: ReadonlySet<string> = new Set(["apiVersion", "kind"]);
 
 /** Message for a body that cannot be used as the expected kind. */
 export function unhandled(wanted: string, given: Pick<BodyType, "kind" | "version">, problem: string): string {
