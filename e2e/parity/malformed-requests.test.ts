@@ -1,7 +1,9 @@
 import { expect } from "vitest";
-import { configMapNamed } from "./support/objects.ts";
+import type { Answer } from "./support/api.ts";
+import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 import { refusal } from "./support/refusals.ts";
+import { statefulSetNamed } from "./support/workload-objects.ts";
 
 test("a JSON patch reads paths and indexes like the library of the real server", async ({ api, core }) => {
   const path = `${core}/configmaps/a`;
@@ -66,4 +68,82 @@ test("null is an empty object, and kind and apiVersion are read before anything 
   }
   const { status } = await api.request("POST", path, { body: "# nothing\n", headers: { "content-type": "application/yaml" } });
   expect(status).toBe(422);
+});
+
+/** Refusal and warnings of a request. */
+function outcome(answer: Answer): unknown {
+  return [answer.status < 300 ? "taken" : answer, answer.headers["warning"] ?? "no warning"];
+}
+
+test("bodies of subresources have types, and their unknown fields cause warnings", async ({ api, core, apps }) => {
+  await api.create(`${core}/serviceaccounts`, { metadata: { name: "a" } });
+  await api.create(`${core}/pods`, podNamed("a"));
+  await api.create(`${apps}/statefulsets`, statefulSetNamed("a", { replicas: 0 }));
+  const named = (fields: object): object => ({ metadata: { name: "a" }, ...fields });
+  const bodies: Readonly<Record<string, readonly unknown[]>> = {
+    [`${core}/pods/a/binding`]: [named({ target: 5 }), named({ target: { name: "n" }, metadata: { name: "a", labels: { l: 5 } } })],
+    [`${core}/pods/a/eviction`]: [named({ deleteOptions: 5 }), named({ deleteOptions: { gracePeriodSeconds: "x", unknown: 1 } })],
+    [`${core}/serviceaccounts/a/token`]: [
+      named({ spec: 5 }),
+      named({ spec: { audiences: [5] } }),
+      named({ spec: { expirationSeconds: 700.5 } }),
+      named({ spec: { boundObjectRef: {} } }),
+      named({ spec: { boundObjectRef: { kind: "Pod" } } }),
+    ],
+    [`${apps}/statefulsets/a/scale`]: [named({ spec: { replicas: "1" } }), named({ spec: { replicas: 1.5 } }), named({ status: 5 })],
+  };
+  const common = [
+    null,
+    {},
+    { metadata: 5 },
+    { metadata: { name: 5 } },
+    { metadata: { name: "b" } },
+    named({ metadata: { name: "a", namespace: "b" } }),
+  ];
+
+  for (const [path, own] of Object.entries(bodies)) {
+    const send = async (body: unknown, query = "?dryRun=All"): Promise<unknown> =>
+      outcome(await api.request(path.endsWith("scale") ? "PUT" : "POST", `${path}${query}`, { body: JSON.stringify(body) }));
+    const resource = path.split("/").slice(-3).join("/");
+    for (const body of [...common, ...own]) expect(await send(body)).toMatchSnapshot(`${resource} ${JSON.stringify(body)}`);
+    expect(await send(named({ unknown: 1, target: {} }))).toMatchSnapshot(`${resource} with unknown fields`);
+    expect(await send(named({ unknown: 1 }), "?dryRun=All&fieldValidation=Strict")).toMatchSnapshot(`${resource} with strict validation`);
+  }
+});
+
+test("a Binding must name the pod before its target is looked at", async ({ api, core }) => {
+  await api.create(`${core}/pods`, podNamed("a"));
+
+  for (const body of [
+    { target: { name: "" } },
+    { metadata: { name: "b" }, target: { kind: "Pod" } },
+    { metadata: { name: "a" }, target: {} },
+  ]) {
+    expect(refusal(await api.post(`${core}/pods/a/binding`, body))).toMatchSnapshot(`pod ${JSON.stringify(body)}`);
+    expect(refusal(await api.post(`${core}/bindings`, body))).toMatchSnapshot(`bindings ${JSON.stringify(body)}`);
+  }
+});
+
+test("a patch of a Scale has the type and name of the Scale", async ({ api, apps }) => {
+  await api.create(`${apps}/statefulsets`, statefulSetNamed("a", { replicas: 0 }));
+  const typeErrors = [{ spec: 5 }, { spec: { replicas: "1" } }];
+  const others = [{ metadata: { name: "b" } }, { metadata: { namespace: "b" } }, { spec: { unknown: 1 } }];
+
+  for (const [type, changes] of [["merge", [...typeErrors, ...others]] as const, ["strategic", others] as const])
+    for (const change of changes)
+      expect(outcome(await api.patch(type, `${apps}/statefulsets/a/scale?dryRun=All`, change))).toMatchSnapshot(
+        `${type} ${JSON.stringify(change)}`,
+      );
+});
+
+test("a refused write keeps its warnings, and reviews have some, too", async ({ api, core }) => {
+  const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const attributes = { resourceAttributes: { verb: "get", resource: "pods" } };
+
+  expect(outcome(await api.post(`${core}/configmaps`, { unknown: 1 }))).toMatchSnapshot("object");
+  expect(outcome(await api.post(reviews, { spec: {}, unknown: 1 }))).toMatchSnapshot("refused review");
+  expect(outcome(await api.post(reviews, { spec: { ...attributes, unknown: 1 } }))).toMatchSnapshot("review");
+  expect(outcome(await api.post(`${reviews}?fieldValidation=Strict`, { spec: { ...attributes, unknown: 1 } }))).toMatchSnapshot(
+    "strict review",
+  );
 });

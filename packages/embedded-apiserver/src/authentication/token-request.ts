@@ -8,6 +8,7 @@ import { collectionOf, findKind, type ObjectAddress, type RestContext } from "..
 /** Validity of a token whose request names none. */
 export const defaultTokenSeconds = 3600;
 const minExpirationSeconds = 600;
+const requestKind = { group: "authentication.k8s.io", kind: "TokenRequest" };
 
 /**
  * Handles a `TokenRequest` for a service account.
@@ -17,13 +18,22 @@ const minExpirationSeconds = 600;
  * @returns the request with the token in its status
  * @throws ApiStatusError 400, 404, 409 or 422
  */
-export function requestToken(context: RestContext, tokens: ServiceAccountTokens, account: ObjectAddress, body: JsonValue): JsonObject {
-  if (!isJsonObject(body)) throw badRequest("the object provided is unrecognized (must be of type TokenRequest): expected a JSON object");
+export function requestToken(
+  context: RestContext,
+  tokens: ServiceAccountTokens,
+  account: ObjectAddress,
+  body: Readonly<JsonObject>,
+): JsonObject {
+  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const { name = account.name } = metadata;
+  if (name !== account.name) {
+    const message = `Invalid value: ${JSON.stringify(name)}: must match the service account name if specified`;
+    throw invalid(requestKind, account.name, [{ field: "metadata.name", reason: "FieldValueInvalid", message }]);
+  }
   const stored = collectionOf(context, account.kind).get(account.namespace, account.name);
   if (stored === undefined) throw notFound(account.kind, account.name);
   const { uid } = stored.object.metadata;
   const spec = isJsonObject(body["spec"]) ? body["spec"] : {};
-  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   if (metadata["uid"] && metadata["uid"] !== uid) {
     throw conflict(
       { group: "authentication.k8s.io", plural: "TokenRequest" },
@@ -33,7 +43,7 @@ export function requestToken(context: RestContext, tokens: ServiceAccountTokens,
   }
   const expirationSeconds = spec["expirationSeconds"] ?? defaultTokenSeconds;
   const errors = expirationErrors(expirationSeconds);
-  if (errors.length > 0) throw invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", errors);
+  if (errors.length > 0) throw invalid(requestKind, "", errors);
   const given = Array.isArray(spec["audiences"]) ? spec["audiences"].map(String) : [];
   const audiences = given.length === 0 ? [tokenIssuer] : given;
   const bound = isJsonObject(spec["boundObjectRef"]) ? boundObjects(context, account, spec["boundObjectRef"]) : undefined;
@@ -63,18 +73,18 @@ function expirationErrors(seconds: JsonValue): FieldError[] {
   return [];
 }
 
-/** Formats group and version as Go prints them; `/v1` for the core group. */
-function groupVersionText(apiVersion: string): string {
-  return apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
 }
 
 /** Objects that the token is bound to: the referenced one and, for a pod, its node. */
 function boundObjects(context: RestContext, account: ObjectAddress, reference: JsonObject): TokenSpec["bound"] {
   const { kind: kindName, apiVersion, name, uid } = reference;
-  const plural = apiVersion === "v1" ? boundKinds[String(kindName)] : undefined;
-  if (plural === undefined)
-    throw badRequest(`cannot bind token to object of type ${groupVersionText(String(apiVersion))}, Kind=${String(kindName)}`);
-  const object = find(context, plural, { namespace: account.namespace, name: String(name) });
+  const [version = "", group = ""] = textOf(apiVersion).split("/").toReversed();
+  const plural = group === "" ? boundKinds[textOf(kindName)] : undefined;
+  if (plural === undefined) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${textOf(kindName)}`);
+  if (textOf(name) === "") throw badRequest("Name parameter required.");
+  const object = find(context, plural, { namespace: account.namespace, name: textOf(name) });
   if (plural === "pods" && object["spec"]?.serviceAccountName !== account.name) {
     throw badRequest(
       `cannot bind token for serviceaccount ${JSON.stringify(account.name)} to pod running with different serviceaccount name.`,

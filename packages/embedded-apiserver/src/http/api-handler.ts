@@ -12,7 +12,7 @@ import { indented, pretty } from "./pretty.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceContext } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";
-import { failure, json, text } from "./respond.ts";
+import { failure, json, text, withWarnings } from "./respond.ts";
 import { handleReview, isReview, reviewGroups } from "./reviews.ts";
 
 /** Dependencies of {@link handleRequest}. */
@@ -38,20 +38,21 @@ const healthPath =
 
 /** Handles a request, synchronously unless a kubelet is called. Never throws: errors become responses. */
 export function handleRequest(context: ApiHandlerContext, request: ApiRequest): Answer {
-  const refuse = (error: unknown): ApiResponse =>
-    errorResponse(
-      request,
-      failure(error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error))),
-    );
+  const warnings: string[] = [];
+  const finish = (response: ApiResponse): ApiResponse => withWarnings(response, warnings);
+  const refuse = (error: unknown): ApiResponse => {
+    const status = error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error));
+    return finish(errorResponse(request, failure(status)));
+  };
   try {
-    const answer = route(context, request);
-    return answer instanceof Promise ? answer.catch(refuse) : pretty(request, answer);
+    const answer = route(context, request, warnings);
+    return answer instanceof Promise ? answer.then(finish, refuse) : finish(pretty(request, answer));
   } catch (error) {
     return refuse(error);
   }
 }
 
-function route(context: ApiHandlerContext, request: ApiRequest): Answer {
+function route(context: ApiHandlerContext, request: ApiRequest, warnings: string[]): Answer {
   const { path, query } = splitUrl(request.url);
   const sender = authenticate(context, request);
   if (sender === undefined || (isNobody(sender) && context.authorizer.mode === "AlwaysAllow" && !publicPath.test(path)))
@@ -61,7 +62,9 @@ function route(context: ApiHandlerContext, request: ApiRequest): Answer {
   const { isAllowed, reason } = context.authorizer.authorize(user, access);
   if (!isAllowed) throw accessDenied(user, access, reason);
   if (request.body.length > bodyLimitBytes) throw tooLarge(`limit is ${bodyLimitBytes}`);
-  return publicPath.test(path) ? publicResponse(context, request, path) : privateResponse(context, request, { path, query, user });
+  return publicPath.test(path)
+    ? publicResponse(context, request, path)
+    : privateResponse(context, request, { path, query, user, warnings });
 }
 
 /** With `AlwaysAllow`, anonymous requests are refused, as on the real server. */
@@ -87,7 +90,7 @@ function publicResponse(context: ApiHandlerContext, request: ApiRequest, path: s
 function privateResponse(
   context: ApiHandlerContext,
   request: ApiRequest,
-  { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo },
+  { path, query, user, warnings }: { path: string; query: URLSearchParams; user: UserInfo; warnings: string[] },
 ): Answer {
   const forwarded = context.forward?.(request, path, user);
   if (forwarded !== undefined) return forwarded;
@@ -105,8 +108,8 @@ function privateResponse(
     target === undefined
       ? undefined
       : isReview(target)
-        ? inEncoding(handleReview(context, request, { target, user }), negotiateOutput(request.headers["accept"]).encoding)
-        : handleResource(context, request, { target, query, user });
+        ? inEncoding(handleReview(context, request, { target, query, user, warnings }), negotiateOutput(request.headers["accept"]).encoding)
+        : handleResource(context, request, { target, query, user, warnings });
   if (response === undefined && context.discovery(path, query, undefined) !== undefined && !path.startsWith("/openapi"))
     throw methodNotAllowed();
   if (response === undefined && isUnderGroup(context, path)) throw noSuchResource();

@@ -9,7 +9,6 @@ import { booleanOf } from "./query-options.ts";
 import { getVerb, listVerb } from "./read-verbs.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import type { ResourceCall, ResourceContext } from "./resource-call.ts";
-import { withWarnings } from "./respond.ts";
 import { bindingVerb, isConnected, subresourceVerbs } from "./subresources.ts";
 import { runVerb, type Verbs, writing } from "./verb.ts";
 import { createVerb, deleteCollectionVerb, deleteVerb, patchVerb, replaceVerb } from "./write-verbs.ts";
@@ -29,13 +28,14 @@ const namespaceCollectionVerbs = { GET: listVerb, POST: writing(createVerb) } as
 /**
  * Handles a request for a resource.
  *
+ * @param warnings - collects warnings for the client, also if an error is thrown
  * @returns `undefined` if the API group or version does not exist
  * @throws ApiStatusError
  */
 export function handleResource(
   context: ResourceContext,
   request: ApiRequest,
-  { target, query, user }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo },
+  { target, query, user, warnings }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo; warnings: string[] },
 ): Answer | undefined {
   const { kinds } = context.rest;
   if (!kinds.some(({ group, version }) => group === target.group && version === target.version)) return undefined;
@@ -61,10 +61,10 @@ export function handleResource(
       isCustom: kind.custom !== undefined,
       isWatch: isWatch || (target.name === undefined && booleanOf(query, "watch") === true),
     }),
-    warnings: [],
+    warnings,
   };
   const response = runVerb(isBindings ? bindingsVerbs : verbsOf(call), context, call);
-  const finished = (answer: ApiResponse): ApiResponse => withWarnings(inEncoding(answer, call.output.encoding), call.warnings);
+  const finished = (answer: ApiResponse): ApiResponse => inEncoding(answer, call.output.encoding);
   return response instanceof Promise ? response.then(finished) : finished(response);
 }
 

@@ -1,10 +1,8 @@
-import { InexactIntegerError } from "../json/exact-json.ts";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { decode, DecodeError } from "../kinds/schema/decode.ts";
-import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
+import { decodeBody } from "../rest/decode-object.ts";
 import { tokenIssuer } from "../authentication/service-account-token.ts";
 import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules, type Review } from "./access-reviews.ts";
 import type { ApiRequest, ApiResponse } from "./api-request.ts";
@@ -15,8 +13,10 @@ import { trackWrite } from "../managed-fields/field-manager.ts";
 import { fieldManagerOf } from "./field-manager-name.ts";
 import { parseBody } from "./json-body.ts";
 import { negotiateOutput } from "./negotiation.ts";
+import { parseWriteQuery } from "./query-options.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json } from "./respond.ts";
+import { strictProblems } from "./strict-problems.ts";
 
 /** Dependencies of {@link handleReview}. */
 export interface ReviewContext extends AuthenticationContext {
@@ -38,14 +38,14 @@ export function isReview({ group, version }: ResourceTarget): boolean {
 export function handleReview(
   context: ReviewContext,
   request: ApiRequest,
-  { target, user }: { target: ResourceTarget; user: UserInfo },
+  { target, query, user, warnings }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo; warnings: string[] },
 ): ApiResponse {
   const review = reviews[`${target.plural}.${target.group}`];
   if (review === undefined || target.name !== undefined || (target.namespace !== undefined) !== (review.isNamespaced === true))
     throw noSuchResource();
   if (request.method !== "POST") throw methodNotAllowed();
   negotiateOutput(request.headers["accept"], { hasForms: false });
-  const body = tracked(context, request, { target, kind: review.kind, body: bodyOf(request, review, target) });
+  const body = tracked(context, request, { target, kind: review.kind, body: bodyOf(request, review, { target, query, warnings }) });
   const { metadata, spec, status } = review.answer(context, body, { user, namespace: target.namespace ?? "" });
   return json(201, {
     kind: review.kind,
@@ -56,15 +56,17 @@ export function handleReview(
   });
 }
 
-function bodyOf(request: ApiRequest, { kind }: ReviewKind, { group, version }: ResourceTarget): JsonObject {
-  const body = parseBody(request, kind);
-  checkBodyType({ group, version, kind }, body);
-  try {
-    return decode(`io.k8s.api.${group.replace(".k8s.io", "")}.${version}.${kind}`, body).object as JsonObject;
-  } catch (error) {
-    if (error instanceof InexactIntegerError) throw badRequest(error.message);
-    throw error instanceof DecodeError ? badRequest(unhandled(kind, { kind, version }, error.message)) : error;
-  }
+function bodyOf(
+  request: ApiRequest,
+  { kind }: ReviewKind,
+  { target, query, warnings }: { readonly target: ResourceTarget; readonly query: URLSearchParams; readonly warnings: string[] },
+): JsonObject {
+  const type = reviewKind(target, kind);
+  return decodeBody(type, parseBody(request, kind), {
+    ...parseWriteQuery(query, "CreateOptions"),
+    warn: (message) => warnings.push(message),
+    strictProblems: (unknown) => strictProblems(request, type, unknown),
+  });
 }
 
 /** Records the manager of the request's fields, as for stored objects. */

@@ -1,4 +1,4 @@
-import { ApiStatusError, badRequest, notFound } from "../errors/api-status-error.ts";
+import { ApiStatusError, notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
@@ -6,22 +6,21 @@ import { nodeProxyVerb } from "../kubelet-proxy/node-proxy.ts";
 import { podLogVerb } from "../kubelet-proxy/pod-log.ts";
 import { podProxyVerb, serviceProxyVerb } from "../kubelet-proxy/pod-network-proxy.ts";
 import { podStreamVerb, type PodStream } from "../kubelet-proxy/pod-streams.ts";
-import { decodeObject, decodePatched } from "../rest/decode-object.ts";
-import { bindPod } from "../rest/pod/pod-binding.ts";
+import { decodeBody, decodeObject, decodePatched, decodePatchedBody, type DecodedType } from "../rest/decode-object.ts";
+import { bindingType, bindPod } from "../rest/pod/pod-binding.ts";
 import { evictPod } from "../rest/pod/pod-eviction.ts";
 import { updateEphemeralContainers } from "../rest/pod/ephemeral-containers.ts";
+import { checkNamespace } from "../rest/metadata.ts";
 import { resizePod } from "../rest/pod/pod-resize.ts";
 import type { PodSpecUpdate } from "../rest/pod/pod-spec-update.ts";
-import { admitBody, bodyObject, type SubresourceBody } from "../rest/admit-body.ts";
-import { admissionSubject, collectionOf } from "../rest/rest-context.ts";
+import { admitBody, bodyObject } from "../rest/admit-body.ts";
+import { admissionSubject, collectionOf, type WriteOptions } from "../rest/rest-context.ts";
 import { scaleOfKind, updateScale } from "../rest/scale.ts";
 import { defaultTokenSeconds, requestToken } from "../authentication/token-request.ts";
-import { checkBodyType, type BodyType } from "../rest/type-mismatch.ts";
 import type { Steps } from "../rest/steps.ts";
 import { updateObject } from "../rest/update.ts";
 import type { StoredObject } from "../storage/storage.ts";
-import { applyJsonPatch } from "../patch/json-patch.ts";
-import { applyMergePatch } from "../patch/merge-patch.ts";
+import { patchJson } from "../patch/patch-json.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { checkPatchOptions, isApply, scaleApplication } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
@@ -59,16 +58,14 @@ const specialVerbs: Readonly<Record<string, Verbs>> = {
   "namespaces/finalize": { PUT: writing(finalizeVerb) },
 };
 
-const bindingType: BodyType = { group: "", version: "v1", kind: "Binding" };
-const evictionType: BodyType = { group: "policy", version: "v1", kind: "Eviction" };
-const scaleType: BodyType = { group: "autoscaling", version: "v1", kind: "Scale" };
-const evictionBody: SubresourceBody = { apiVersion: "policy/v1", kind: "Eviction", schema: "io.k8s.api.policy.v1.Eviction" };
-const tokenRequestBody: SubresourceBody = {
-  apiVersion: "authentication.k8s.io/v1",
+const evictionType: DecodedType = { group: "policy", version: "v1", kind: "Eviction", schema: "io.k8s.api.policy.v1.Eviction" };
+const scaleType: DecodedType = { group: "autoscaling", version: "v1", kind: "Scale", schema: "io.k8s.api.autoscaling.v1.Scale" };
+const tokenRequestType: DecodedType = {
+  group: "authentication.k8s.io",
+  version: "v1",
   kind: "TokenRequest",
   schema: "io.k8s.api.authentication.v1.TokenRequest",
 };
-const tokenRequestType: BodyType = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 
 /** Subresources whose response comes from another server. */
 const connectedSubresources: ReadonlySet<string> = new Set([
@@ -107,36 +104,36 @@ function proxyVerbs(options: string, run: Verb): Verbs {
 /** POST of a Binding, to the pod's subresource or to the collection `bindings`. */
 export function* bindingVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const { namespace = "", name } = call.target;
-  yield* bindPod(context.rest, { pods: call.kind, namespace, name }, bodyOf(call, bindingType), writeOptionsOf(call, "CreateOptions"));
+  const options = writeOptionsOf(call, "CreateOptions");
+  yield* bindPod(context.rest, { pods: call.kind, namespace, name }, bodyOf(call, bindingType, options), options);
   return success();
 }
 
 function* evictionVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
-  const sent = bodyOf(call, evictionType);
-  if (!isJsonObject(sent)) throw badRequest("not a Eviction object");
-  const body = (yield* admitted(context, call, evictionBody, sent)) ?? sent;
-  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const writeOptions = writeOptionsOf(call, "CreateOptions");
+  const sent = bodyOf(call, evictionType, writeOptions);
+  const body = (yield* admitted(context, call, evictionType, sent)) ?? sent;
   const options = parseDeleteOptions(
     { ...call.request, headers: {}, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) },
     call.query,
   );
-  const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
-  yield* evictPod(context.rest, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun, user: call.user });
+  const isDryRun = writeOptions.dryRun === true || options.dryRun === true;
+  yield* evictPod(context.rest, addressOf(call), String(metadataOf(body)["name"] ?? ""), { ...options, dryRun: isDryRun, user: call.user });
   return success();
 }
 
 function* tokenVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
-  const sent = bodyOf(call, tokenRequestType);
-  const body = isJsonObject(sent) ? ((yield* admitted(context, call, tokenRequestBody, sent)) ?? sent) : sent;
+  const sent = bodyOf(call, tokenRequestType, writeOptionsOf(call, "CreateOptions"));
+  const body = (yield* admitted(context, call, tokenRequestType, sent)) ?? sent;
   return json(201, requestToken(context.rest, context.tokens, addressOf(call), body));
 }
 
 /** Passes a subresource's body through admission. @returns `undefined` if no plugin looked at it */
-function admitted(context: ResourceContext, call: ResourceCall, body: SubresourceBody, sent: JsonObject): Steps<JsonObject | undefined> {
+function admitted(context: ResourceContext, call: ResourceCall, type: DecodedType, sent: JsonObject): Steps<JsonObject | undefined> {
   const subject = admissionSubject("CREATE", addressOf(call), writeOptionsOf(call, "CreateOptions"));
   return admitBody(context.rest, subject, () => {
-    const object = bodyObject(body, call.target.namespace ?? "", sent);
-    if (body === tokenRequestBody) {
+    const object = bodyObject(type, call.target.namespace ?? "", sent);
+    if (type === tokenRequestType) {
       object.metadata = { ...object.metadata, name: object.metadata.name ?? call.target.name };
       object["spec"].expirationSeconds ??= defaultTokenSeconds;
     }
@@ -184,7 +181,7 @@ function getScale(context: ResourceContext, call: ResourceCall): ApiResponse {
 
 function* replaceScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
-  const body = bodyOf(call, scaleType);
+  const body = bodyOf(call, scaleType, options);
   checkBodyName(body, call.target.name ?? "");
   return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), () => body, options)));
 }
@@ -197,9 +194,13 @@ function* patchScale(context: ResourceContext, call: ResourceCall): Steps<ApiRes
   checkPatchOptions(call.query);
   const type = patchTypeOf(call.request.headers["content-type"]);
   const options = writeOptionsOf(call, "PatchOptions");
-  const patch = parsePatchBody(call.request.body);
-  // A Scale has no lists to merge, so a strategic merge patch is a plain merge patch.
-  const change = (scale: JsonObject): JsonValue => (type === "json" ? applyJsonPatch(scale, patch) : applyMergePatch(scale, patch));
+  const body = parsePatchBody(call.request.body);
+  const change = (scale: JsonObject): JsonObject => {
+    const patched = decodePatchedBody(scaleType, patchJson(scale, { type, body }, scaleType.schema), options);
+    checkBodyName(patched, call.target.name ?? "");
+    checkNamespace(call.kind, metadataOf(patched), call.target.namespace ?? "");
+    return patched;
+  };
   return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), change, options)));
 }
 
@@ -210,10 +211,14 @@ function storedOf(context: ResourceContext, call: ResourceCall): StoredObject {
   return stored;
 }
 
-function bodyOf({ request }: ResourceCall, expected: BodyType): JsonValue {
-  const body = parseBody(request, expected.kind);
-  checkBodyType(expected, body);
+function bodyOf({ kind, request, target }: ResourceCall, expected: DecodedType, options: WriteOptions): JsonObject {
+  const body = decodeBody(expected, parseBody(request, expected.kind), options);
+  checkNamespace(kind, metadataOf(body), target.namespace ?? "");
   return body;
+}
+
+function metadataOf({ metadata }: JsonObject): JsonObject {
+  return isJsonObject<JsonValue>(metadata) ? metadata : {};
 }
 
 function success(): ApiResponse {

@@ -1,7 +1,9 @@
 import { admitThrough, type AdmissionSubject } from "../admission/admission-plugin.ts";
 import type { JsonObject } from "../json/json-value.ts";
+import { apiVersionOf } from "../kinds/api-version.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { decode } from "../kinds/schema/decode.ts";
+import type { DecodedType } from "./decode-object.ts";
 import type { RestContext } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
 
@@ -25,16 +27,9 @@ export function* admitBody(
   return object;
 }
 
-/** Type of a subresource's body. */
-export interface SubresourceBody {
-  readonly apiVersion: string;
-  readonly kind: string;
-  /** OpenAPI definition, such as `io.k8s.api.core.v1.Binding`. */
-  readonly schema: string;
-}
-
 /** Decodes the body of a subresource and sets its namespace. @throws DecodeError */
-export function bodyObject({ apiVersion, kind, schema }: SubresourceBody, namespace: string, body: JsonObject): ApiObject {
-  const { kind: _kind, apiVersion: _version, metadata, ...fields } = decode(schema, body).object;
-  return { kind, apiVersion, metadata: { ...(metadata as object), namespace }, ...fields } as unknown as ApiObject;
+export function bodyObject(type: DecodedType, namespace: string, body: JsonObject): ApiObject {
+  const { kind: _kind, apiVersion: _version, metadata, ...fields } = decode(type.schema, body).object;
+  const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata: { ...(metadata as object), namespace }, ...fields };
+  return object as unknown as ApiObject;
 }

@@ -1,7 +1,7 @@
 import { InexactIntegerError, jsonText } from "../json/exact-json.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest, invalid } from "../errors/api-status-error.ts";
-import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
@@ -24,12 +24,35 @@ export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): 
   );
 }
 
+/** Type of a body with its schema. */
+export type DecodedType = Pick<Kind, "group" | "version" | "kind" | "schema" | "custom">;
+
+/**
+ * Decodes the body of a subresource or a review, such as a Binding.
+ *
+ * @returns a new object with the fields of its type, as the server would write it
+ * @throws ApiStatusError 400 if the body is not of the type
+ */
+export function decodeBody(type: DecodedType, body: JsonObject, options: WriteOptions): JsonObject {
+  checkBodyType(type, body);
+  return decodeFields(type, body, options, (problem) => badRequest(unhandled(type.kind, type, problem))) as JsonObject;
+}
+
 /**
  * Decodes the result of a patch, like {@link decodeObject}.
  *
  * @throws ApiStatusError 422 if it is no longer an object of the kind
  */
 export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOptions): ApiObject {
+  return complete(kind, decodePatchedFields(kind, patched, options));
+}
+
+/** Decodes the patched form of a subresource, such as a Scale, like {@link decodePatched}. @throws ApiStatusError 422 */
+export function decodePatchedBody(type: DecodedType, patched: JsonValue, options: WriteOptions): JsonObject {
+  return decodePatchedFields(type, patched, options) as JsonObject;
+}
+
+function decodePatchedFields(kind: DecodedType, patched: JsonValue, options: WriteOptions): Record<string, unknown> {
   const asProblem = (problem: string): Error => {
     const message = `Invalid value: ${JSON.stringify(jsonText(patched))}: ${problem}`;
     return invalid({ group: "", kind: "" }, "", [{ field: "patch", reason: "FieldValueInvalid", message }]);
@@ -39,11 +62,11 @@ export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOpti
   if (!isJsonObject<JsonValue>(patched)) throw asProblem("expected a JSON object");
   const mismatch = typeMismatch(kind, patched);
   if (mismatch !== undefined) throw asProblem(mismatch.problem);
-  return complete(kind, decodeFields(kind, patched, options, asProblem));
+  return decodeFields(kind, patched, options, asProblem);
 }
 
 function decodeFields(
-  kind: Kind,
+  kind: DecodedType,
   body: Readonly<Record<string, JsonValue>>,
   options: WriteOptions,
   asProblem: (problem: string) => Error,
@@ -66,7 +89,7 @@ interface DecodeOptions {
 }
 
 /** The managers are kept as they are: `metadata.managedFields` is read by what tracks them. */
-function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, options: DecodeOptions): Decoded {
+function tryDecode(kind: DecodedType, body: Readonly<Record<string, JsonValue>>, options: DecodeOptions): Decoded {
   const { metadata } = body;
   if (!isJsonObject<JsonValue>(metadata) || metadata["managedFields"] === undefined) return tryDecodeFields(kind, body, options);
   const { managedFields, ...rest } = metadata;
@@ -77,7 +100,7 @@ function tryDecode(kind: Kind, body: Readonly<Record<string, JsonValue>>, option
   return decoded;
 }
 
-function tryDecodeFields(kind: Kind, body: Readonly<Record<string, JsonValue>>, { asProblem, keepsNulls }: DecodeOptions): Decoded {
+function tryDecodeFields(kind: DecodedType, body: Readonly<Record<string, JsonValue>>, { asProblem, keepsNulls }: DecodeOptions): Decoded {
   try {
     return kind.custom === undefined ? decode(kind.schema, body) : kind.custom.decode(body, keepsNulls);
   } catch (error) {

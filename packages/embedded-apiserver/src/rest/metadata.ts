@@ -15,13 +15,19 @@ const annotationsLimitBytes = 256 * 1024;
  * @throws ApiStatusError 400 if the object has another one
  */
 export function setNamespace(kind: Kind, metadata: ApiMetadata, namespace: string): void {
-  if (!kind.namespaced) {
-    delete metadata.namespace;
-  } else if (metadata.namespace === undefined || metadata.namespace === "") {
-    metadata.namespace = namespace;
-  } else if (metadata.namespace !== namespace) {
+  checkNamespace(kind, metadata, namespace);
+  if (kind.namespaced) metadata.namespace = namespace;
+  else delete metadata.namespace;
+}
+
+/** Checks that an object of a namespaced kind names the request's namespace, or none. @throws ApiStatusError 400 */
+export function checkNamespace(
+  { namespaced }: Pick<Kind, "namespaced">,
+  { namespace: given = "" }: { readonly namespace?: unknown },
+  namespace: string,
+): void {
+  if (namespaced && given !== "" && given !== namespace)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  }
 }
 
 /**

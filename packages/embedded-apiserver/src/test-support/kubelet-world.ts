@@ -73,7 +73,7 @@ export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
       const [path = "", query = ""] = url.split("?");
       const target = parseResourcePath(path);
       const whole = { method: "GET", url, headers: {}, body: new Uint8Array(0), ...request };
-      const answer = target && handleResource(context, whole, { target, query: new URLSearchParams(query), user });
+      const answer = target && handleResource(context, whole, { target, query: new URLSearchParams(query), user, warnings: [] });
       if (answer === undefined) throw new RangeError(`${url} names no resource`);
       return answer;
     },

@@ -1,15 +1,17 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflictOnUpdate } from "../../errors/api-status-error.ts";
-import { isJsonObject, type JsonValue } from "../../json/json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { topologyLabelsOf } from "../../kinds/pod/topology-labels.ts";
 import { admitBody, bodyObject } from "../admit-body.ts";
+import type { DecodedType } from "../decode-object.ts";
 import { admissionSubject, collectionOf, type RestContext, type WriteOptions } from "../rest-context.ts";
 import type { Steps } from "../steps.ts";
 import { updateObject } from "../update.ts";
 
-const bindingBody = { apiVersion: "v1", kind: "Binding", schema: "io.k8s.api.core.v1.Binding" };
+/** Type of the body. */
+export const bindingType: DecodedType = { group: "", version: "v1", kind: "Binding", schema: "io.k8s.api.core.v1.Binding" };
 
 /** Content of a `Binding`. */
 interface Binding {
@@ -39,15 +41,16 @@ export interface BindingTarget {
 export function* bindPod(
   context: RestContext,
   { pods, namespace, name }: BindingTarget,
-  body: JsonValue,
+  body: JsonObject,
   options: WriteOptions = {},
 ): Steps<void> {
   const sent = parseBinding(body);
   const subject = admissionSubject("CREATE", { kind: pods, namespace, name: sent.name }, { ...options, subresource: "binding" });
-  const admitted = yield* admitBody(context, subject, () => bodyObject(bindingBody, namespace, isJsonObject(body) ? body : {}));
+  const admitted = yield* admitBody(context, subject, () => bodyObject(bindingType, namespace, body));
   const binding = admitted === undefined ? sent : parseBinding(admitted);
   const { dryRun = false } = options;
   if (name !== undefined && name !== binding.name) throw badRequest("name in URL does not match name in Binding object");
+  checkTarget(admitted ?? body);
   const stored = collectionOf(context, pods).get(namespace, binding.name);
   if (stored === undefined) throw notFound(pods, binding.name);
   const { metadata } = stored.object;
@@ -80,20 +83,23 @@ function boundPod(pod: ApiObject, { node, labels, annotations }: Binding): ApiOb
   return { ...pod, metadata, spec: { ...pod["spec"], nodeName: node }, status };
 }
 
-function parseBinding(body: JsonValue): Binding {
-  if (!isJsonObject(body)) throw badRequest("the object provided is unrecognized (must be of type Binding): expected a JSON object");
-  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
-  const target = isJsonObject(body["target"]) ? body["target"] : {};
-  const { kind: targetKind = "", name: node } = target;
+/** Source: pkg/apis/core/validation/validation.go of Kubernetes v1.36.3, `ValidatePodBinding`. @throws ApiStatusError 500 */
+function checkTarget({ target = {} }: Readonly<JsonObject>): void {
+  const { kind: targetKind = "", name: node } = isJsonObject<JsonValue>(target) ? target : {};
   const problems: string[] = [];
   if (targetKind !== "" && targetKind !== "Node")
     problems.push(`target.kind: Unsupported value: ${JSON.stringify(targetKind)}: supported values: "Node", "<empty>"`);
   if (typeof node !== "string" || node === "") problems.push("target.name: Required value");
   if (problems.length > 0)
     throw new ApiStatusError({ code: 500, message: problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]` });
+}
+
+function parseBinding(body: Readonly<JsonObject>): Binding {
+  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const target = isJsonObject(body["target"]) ? body["target"] : {};
   return {
-    name: String(metadata["name"] ?? ""),
-    node: String(node),
+    name: textOf(metadata["name"]) ?? "",
+    node: textOf(target["name"]) ?? "",
     uid: textOf(metadata["uid"]),
     resourceVersion: textOf(metadata["resourceVersion"]),
     labels: texts(metadata["labels"]),
