@@ -45,14 +45,19 @@ async function served(server: TestServer, hooks: WebhookServer, storage = "v1", 
   if (status !== 201) throw new Error(JSON.stringify(body));
 }
 
-const widget = (name: string, spec: object, metadata: object = {}): object => ({ metadata: { name, ...metadata }, spec });
+const widget = (version: string, name: string, spec: object, metadata: object = {}): object => ({
+  kind: "Widget",
+  apiVersion: `example.com/${version}`,
+  metadata: { name, ...metadata },
+  spec,
+});
 
 test("an object is converted when it is read, listed and written in another version, each list in one call", async () => {
   await using hooks = await startWebhookServer({ "/convert": convert });
   await using server = await startTestServer();
   await served(server, hooks);
-  await server.request("POST", widgets("v1"), widget("a", { size: 1 }));
-  await server.request("POST", widgets("v1"), widget("b", { size: 2 }));
+  await server.request("POST", widgets("v1"), widget("v1", "a", { size: 1 }));
+  await server.request("POST", widgets("v1"), widget("v1", "b", { size: 2 }));
   expect(hooks.received["/convert"]).toBeUndefined();
   const list = await server.request("GET", widgets("v2"));
   expect(list.body.items).toMatchObject([
@@ -65,7 +70,7 @@ test("an object is converted when it is read, listed and written in another vers
     desiredAPIVersion: "example.com/v2",
     objects: [{ metadata: { name: "a" } }, { metadata: { name: "b" } }],
   });
-  const created = await server.request("POST", widgets("v2"), widget("c", { length: 3 }));
+  const created = await server.request("POST", widgets("v2"), widget("v2", "c", { length: 3 }));
   expect(created.body).toMatchObject({ apiVersion: "example.com/v2", spec: { length: 3 } });
   expect((await server.request("GET", `${widgets("v1")}/c`)).body).toMatchObject({ apiVersion: "example.com/v1", spec: { size: 3 } });
   const patched = await server.request("PATCH", `${widgets("v2")}/a`, { spec: { length: 9 } }, "application/merge-patch+json");
@@ -79,7 +84,7 @@ test("a watch of another version delivers converted changes in order", async () 
   await using hooks = await startWebhookServer({ "/convert": convert });
   await using server = await startTestServer();
   await served(server, hooks);
-  await server.request("POST", widgets("v1"), widget("a", { size: 1 }, { finalizers: ["example.com/hold"] }));
+  await server.request("POST", widgets("v1"), widget("v1", "a", { size: 1 }, { finalizers: ["example.com/hold"] }));
   const watch = await server.watch(`${widgets("v2")}?watch=true`);
   for (const size of [2, 3]) await server.request("PATCH", `${widgets("v1")}/a`, { spec: { size } }, "application/merge-patch+json");
   await server.request("DELETE", `${widgets("v2")}/a`);
@@ -103,7 +108,7 @@ test("after the storage version has changed, older objects are converted until t
   await using hooks = await startWebhookServer({ "/convert": convert });
   await using server = await startTestServer();
   await served(server, hooks);
-  await server.request("POST", widgets("v1"), widget("a", { size: 1 }));
+  await server.request("POST", widgets("v1"), widget("v1", "a", { size: 1 }));
   const definition = (await server.request("GET", `${crds}/widgets.example.com`)).body;
   for (const version of definition.spec.versions) version.storage = version.name === "v2";
   const changed = await server.request("PUT", `${crds}/widgets.example.com`, definition);
@@ -141,7 +146,7 @@ test.each<[string, ReviewHandler, string]>([
   await using hooks = await startWebhookServer({ "/convert": answer });
   await using server = await startTestServer();
   await served(server, hooks);
-  await server.request("POST", widgets("v1"), widget("a", { size: 1 }));
+  await server.request("POST", widgets("v1"), widget("v1", "a", { size: 1 }));
   const { body } = await server.request("GET", `${widgets("v2")}/a`);
   expect([body.code, body.message]).toEqual([500, `conversion webhook for example.com/v1, Kind=Widget ${problem}`]);
 });

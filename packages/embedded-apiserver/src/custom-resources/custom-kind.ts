@@ -25,7 +25,8 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
   const scale = version.subresources?.scale;
   const custom: CustomKind = {
     listKind: names.listKind ?? `${names.kind}List`,
-    decode: (body, keepsNulls = false) => decodeCustom(body, schema, keepsNulls),
+    decode: (body, keepsNulls = false) =>
+      (body["kind"] ?? names.kind) === names.kind ? decodeCustom(body, schema, keepsNulls) : decodeOther(body),
     openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema, version.selectableFields),
     ...(scale === undefined ? {} : { scale }),
   };
@@ -60,7 +61,7 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
     prepareForUpdate(object, old) {
       if (!equalJson(counted(object, hasStatus), counted(old, hasStatus))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
     },
-    validate: customErrors(schema),
+    validate: customErrors(schema, scale),
     fieldSelectors: Object.fromEntries(
       (version.selectableFields ?? []).map(({ jsonPath }) => {
         const find = compileJsonPath(jsonPath);
@@ -119,6 +120,13 @@ function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSch
   applySchemaDefaults(object, schema);
   unknownFields.push(...metadata.unknownFields.map((path) => `metadata.${path}`));
   return { object: { ...object, metadata: metadata.object }, unknownFields };
+}
+
+/** Decodes an object of another kind, which is refused later: the schema does not apply to it. Source: `schemaCoercingDecoder`. */
+function decodeOther(body: Readonly<Record<string, JsonValue>>): Decoded {
+  const { metadata } = body;
+  const { object, unknownFields } = decode(objectMeta, isJsonObject(metadata) ? metadata : {});
+  return { object: { ...cloneJson(body), metadata: object }, unknownFields: unknownFields.map((path) => `metadata.${path}`) };
 }
 
 /** Name of a schema in OpenAPI documents: the parts of the group in reverse order. */

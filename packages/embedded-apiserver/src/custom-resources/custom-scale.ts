@@ -1,43 +1,108 @@
-import { badRequest } from "../errors/api-status-error.ts";
+import { ApiStatusError, badRequest, internalError } from "../errors/api-status-error.ts";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import type { ApiObject, CustomKind } from "../kinds/kind.ts";
-import { compileJsonPath } from "../json/json-path.ts";
+import type { ApiObject, CustomKind, FieldError } from "../kinds/kind.ts";
+import { fieldsOfPath, nestedInteger, nestedString } from "./nested-fields.ts";
 
 type ScalePaths = NonNullable<CustomKind["scale"]>;
 
+/** Replicas of a Scale whose custom resource has none, which an update must replace. Source: etcd.go, `invalidSpecReplicas`. */
+const noReplicas = -(2 ** 31);
+const maxReplicas = 2 ** 31 - 1;
+
 /**
- * Builds the `autoscaling/v1` Scale of a custom resource. Source: k8s.io/apiextensions-apiserver v0.36.3
- * pkg/registry/customresource/etcd.go.
+ * Builds the `autoscaling/v1` Scale of a custom resource.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/etcd.go, `scaleFromCustomResource`.
+ *
+ * @throws ApiStatusError 500 if a field has another type
  */
 export function customScaleOf(object: Readonly<ApiObject>, paths: ScalePaths): JsonObject {
+  const replicas = foundReplicas(object, paths) ?? 0;
+  return scaleWith(object, paths, replicas === 0 ? {} : { replicas });
+}
+
+/**
+ * Scale for a client that reads it.
+ *
+ * @throws ApiStatusError 500 if the custom resource has no number of replicas
+ */
+export function readCustomScale(object: Readonly<ApiObject>, paths: ScalePaths): JsonObject {
+  if (foundReplicas(object, paths) === undefined)
+    throw internalError(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`);
+  return customScaleOf(object, paths);
+}
+
+/** Scale that an update changes. Its replicas tell whether the custom resource has a number of them. */
+export function customScaleToChange(object: Readonly<ApiObject>, paths: ScalePaths): JsonObject {
+  const isThere = foundReplicas(object, paths) !== undefined;
+  return isThere ? customScaleOf(object, paths) : scaleWith(object, paths, { replicas: noReplicas });
+}
+
+function foundReplicas(object: Readonly<ApiObject>, { specReplicasPath }: ScalePaths): number | undefined {
+  return orThrow(nestedInteger(object, specReplicasPath));
+}
+
+function scaleWith(object: Readonly<ApiObject>, { statusReplicasPath, labelSelectorPath = "" }: ScalePaths, spec: JsonObject): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  const at = (path: string | undefined): JsonValue | undefined => (path === undefined ? undefined : compileJsonPath(path)(object));
-  const replicas = at(paths.specReplicasPath);
-  const current = at(paths.statusReplicasPath);
-  const selector = at(paths.labelSelectorPath);
+  const replicas = orThrow(nestedInteger(object, statusReplicasPath)) ?? 0;
+  const selector = labelSelectorPath === "" ? "" : (orThrow(nestedString(object, labelSelectorPath)) ?? "");
   return {
     kind: "Scale",
     apiVersion: "autoscaling/v1",
     metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
-    spec: typeof replicas === "number" && replicas !== 0 ? { replicas } : {},
-    status: {
-      replicas: typeof current === "number" ? current : 0,
-      ...(typeof selector === "string" && selector !== "" ? { selector } : {}),
-    },
+    spec,
+    status: { replicas, ...(selector === "" ? {} : { selector }) },
   };
 }
 
-/** Copies a custom resource with a new number of replicas. @throws ApiStatusError 400 if `specReplicasPath` does not exist */
+function orThrow<T>(found: T | { readonly problem: string }): T {
+  if (typeof found === "object" && found !== null && "problem" in found) throw new ApiStatusError({ code: 500, message: found.problem });
+  return found;
+}
+
+/** Copies a custom resource with a new number of replicas. @throws ApiStatusError 400 or 500 */
 export function withCustomReplicas(object: Readonly<ApiObject>, { specReplicasPath }: ScalePaths, replicas: number): ApiObject {
+  if (replicas === noReplicas) throw badRequest(`the spec replicas field ${JSON.stringify(specReplicasPath)} cannot be empty`);
   const copy = cloneJson(object) as ApiObject;
-  const names = specReplicasPath.split(".").filter((name) => name !== "");
+  const names = fieldsOfPath(specReplicasPath);
   const last = names.pop() ?? "";
   let place: JsonObject = copy;
-  for (const name of names) {
+  for (const [index, name] of names.entries()) {
     const next = (place[name] ??= {});
-    if (!isJsonObject(next)) throw badRequest(`set ${specReplicasPath}: ${name} is no object`);
+    if (!isJsonObject<JsonValue>(next)) {
+      const path = names.slice(0, index + 1).join(".");
+      throw new ApiStatusError({ code: 500, message: `value cannot be set because .${path} is not a map[string]interface {}` });
+    }
     place = next;
   }
   place[last] = replicas;
   return copy;
+}
+
+/**
+ * Problems of the fields from which the Scale of a custom resource is built.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/validator.go, `ValidateScaleSpec` and `ValidateScaleStatus`.
+ */
+export function scaleErrors(
+  object: Readonly<ApiObject>,
+  { specReplicasPath, statusReplicasPath, labelSelectorPath }: ScalePaths,
+): FieldError[] {
+  const selector = labelSelectorPath === undefined ? undefined : nestedString(object, labelSelectorPath);
+  return [
+    ...replicasErrors(object, specReplicasPath),
+    ...replicasErrors(object, statusReplicasPath),
+    ...(typeof selector === "object" ? [invalid(labelSelectorPath ?? "", '""', selector.problem)] : []),
+  ];
+}
+
+function replicasErrors(object: Readonly<ApiObject>, path: string): FieldError[] {
+  const replicas = nestedInteger(object, path) ?? 0;
+  if (typeof replicas === "object") return [invalid(path, "0", replicas.problem)];
+  if (replicas < 0) return [invalid(path, String(replicas), "should be a non-negative integer")];
+  return replicas > maxReplicas ? [invalid(path, String(replicas), `should be less than or equal to ${maxReplicas}`)] : [];
+}
+
+function invalid(field: string, value: string, problem: string): FieldError {
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${value}: ${problem}` };
 }

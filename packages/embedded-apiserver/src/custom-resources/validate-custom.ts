@@ -1,7 +1,8 @@
 import { expressions } from "../cel/engine.ts";
-import type { FieldError, Kind } from "../kinds/kind.ts";
+import type { CustomKind, FieldError, Kind } from "../kinds/kind.ts";
 import { Correlation } from "./correlation.ts";
 import type { JsonSchema } from "./crd-fields.ts";
+import { scaleErrors } from "./custom-scale.ts";
 import { listTypeErrors } from "./list-types.ts";
 import { hasRules } from "./validate-rules.ts";
 import { valueErrors } from "./validate-value.ts";
@@ -27,12 +28,13 @@ const notChecked: FieldError = {
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/strategy.go, `Validate` and `ValidateUpdate`.
  */
-export function customErrors(schema: JsonSchema): NonNullable<Kind["validate"]> {
+export function customErrors(schema: JsonSchema, scale?: CustomKind["scale"]): NonNullable<Kind["validate"]> {
   let rules: ReturnType<ReturnType<typeof expressions>["createRuleValidator"]>;
   let areRulesCompiled = !hasRules(schema);
   return (object, old, warn) => {
     const correlation = old === undefined ? undefined : new Correlation(object, old, schema);
     const errors = valueErrors(object, schema, "", correlation);
+    if (scale !== undefined) errors.push(...scaleErrors(object, scale));
     if (old === undefined || listTypeErrors(old, schema, "").length === 0) errors.push(...listTypeErrors(object, schema, ""));
     if (!areRulesCompiled) {
       rules = expressions().createRuleValidator(schema);

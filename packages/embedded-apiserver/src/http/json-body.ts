@@ -3,8 +3,10 @@ import { InexactIntegerError, parseExactJson, withExactNumbers } from "../json/e
 import { goJsonError } from "../json/go-json-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { parseYaml } from "../json/yaml.ts";
+import type { Kind } from "../kinds/kind.ts";
 import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
 import { protobufMagic } from "../kinds/schema/protobuf-wire.ts";
+import { checkCustomVersion, hasKind, missingKind } from "../rest/custom-type.ts";
 import { typeMetaProblem } from "../rest/type-mismatch.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { bodyEncoding } from "./negotiation.ts";
@@ -24,6 +26,19 @@ export function parseBody({ headers, body }: Pick<ApiRequest, "headers" | "body"
   const problem = typeMetaProblem(value);
   if (problem !== undefined) throw unrecognized({ expected, body }, problem);
   return isJsonObject<JsonValue>(value) ? value : {};
+}
+
+/**
+ * Parses the body of a custom resource, which must name its type.
+ *
+ * @throws ApiStatusError 400 or 415
+ */
+export function parseCustomBody(request: Pick<ApiRequest, "headers" | "body">, kind: Pick<Kind, "group" | "version" | "kind">): JsonObject {
+  const object = parseBody(request, kind.kind);
+  const { body } = request;
+  if (!hasKind(object)) throw unrecognized({ expected: kind.kind, body }, missingKind(decoder.decode(body)));
+  checkCustomVersion(kind, object);
+  return object;
 }
 
 function parseText(body: Uint8Array, expected: string): JsonValue {

@@ -15,7 +15,7 @@ import { resizePod } from "../rest/pod/pod-resize.ts";
 import type { PodSpecUpdate } from "../rest/pod/pod-spec-update.ts";
 import { admitBody, bodyObject } from "../rest/admit-body.ts";
 import { admissionSubject, collectionOf, type WriteOptions } from "../rest/rest-context.ts";
-import { scaleOfKind, updateScale } from "../rest/scale.ts";
+import { readScale, scaleOfKind, updateScale } from "../rest/scale.ts";
 import { defaultTokenSeconds, requestToken } from "../authentication/token-request.ts";
 import type { Steps } from "../rest/steps.ts";
 import { updateObject } from "../rest/update.ts";
@@ -176,7 +176,7 @@ function specVerbs(update: PodSpecUpdate): Verbs {
 }
 
 function getScale(context: ResourceContext, call: ResourceCall): ApiResponse {
-  return json(200, scaleOfKind(call.kind, storedOf(context, call).object));
+  return json(200, readScale(call.kind, storedOf(context, call).object));
 }
 
 function* replaceScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {

@@ -9,6 +9,7 @@ import { createObject } from "../rest/create.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type DeleteOptions, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
+import { checkNamespace } from "../rest/metadata.ts";
 import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
 import { checkBodyType } from "../rest/type-mismatch.ts";
@@ -17,7 +18,7 @@ import type { ApiResponse } from "./api-request.ts";
 import { applyVerb, checkPatchOptions, isApply } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { fieldManagerOf } from "./field-manager-name.ts";
-import { parseBody } from "./json-body.ts";
+import { parseBody, parseCustomBody } from "./json-body.ts";
 import { patchTypeOf } from "./negotiation.ts";
 import { parseListOptions, parseWriteQuery } from "./query-options.ts";
 import { listResponse, parseSelection } from "./read-verbs.ts";
@@ -26,8 +27,8 @@ import { addressOf, objectResponse, type ResourceCall, type ResourceContext } fr
 import { json } from "./respond.ts";
 
 /** Parses the request's body as an object. @throws ApiStatusError 400 or 415 */
-export function jsonBodyOf({ request, kind }: ResourceCall): JsonValue {
-  return parseBody(request, kind.kind);
+export function jsonBodyOf({ request, kind }: ResourceCall): JsonObject {
+  return kind.custom === undefined ? parseBody(request, kind.kind) : parseCustomBody(request, kind);
 }
 
 /** Options of the request's write. @param optionsKind - such as `CreateOptions` */
@@ -87,6 +88,7 @@ export function* replaceVerb(context: ResourceContext, call: ResourceCall, scope
   const body = jsonBodyOf(call);
   const { kind, namespace, name } = address;
   checkBodyType(kind, body);
+  checkNamespace(kind, isJsonObject(body["metadata"]) ? body["metadata"] : {}, namespace);
   checkBodyName(body, name);
   const isMissing = collectionOf(context.rest, kind).get(namespace, name) === undefined;
   if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {

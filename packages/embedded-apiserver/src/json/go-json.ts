@@ -1,4 +1,5 @@
 import { jsonText } from "./exact-json.ts";
+import { isJsonObject, type JsonValue } from "./json-value.ts";
 
 /**
  * Encodes a value as Go's `json.Marshal` encodes maps: keys are sorted, and characters that HTML gives a meaning are escaped.
@@ -23,4 +24,14 @@ function sorted(value: unknown): unknown {
 export function goJsonType(value: unknown): string {
   if (Array.isArray(value)) return "array";
   return typeof value === "boolean" ? "bool" : typeof value;
+}
+
+/** Formats a value as Go prints it. */
+export function goText(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
+  if (!isJsonObject(value)) return value === null ? "<nil>" : String(value);
+  const members = Object.keys(value)
+    .toSorted()
+    .map((key) => `${key}:${goText(value[key] ?? null)}`);
+  return `map[${members.join(" ")}]`;
 }

@@ -1,5 +1,6 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
+import { goText } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 import type { FieldSchema, StructSchema, TypeSchema } from "../kinds/schema/schema.ts";
 import { orderElements } from "./element-order.ts";
@@ -209,16 +210,6 @@ function requiredKey(item: JsonObject, mergeKey: string): JsonValue {
 
 function keyOf(item: JsonValue | undefined, mergeKey: string | undefined): JsonValue | undefined {
   return mergeKey !== undefined && isJsonObject(item) ? item[mergeKey] : item;
-}
-
-/** Formats a value as Go prints it. */
-function goText(value: JsonValue): string {
-  if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
-  if (!isJsonObject(value)) return value === null ? "<nil>" : String(value);
-  const members = Object.keys(value)
-    .toSorted()
-    .map((key) => `${key}:${goText(value[key] ?? null)}`);
-  return `map[${members.join(" ")}]`;
 }
 
 /** Errors to which the API server gives no specific reason. */

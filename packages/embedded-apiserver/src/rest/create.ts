@@ -5,6 +5,7 @@ import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../k
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { prepareWrite } from "../storage/webhook-view.ts";
+import { checkCustomType } from "./custom-type.ts";
 import { decodeObject } from "./decode-object.ts";
 import { trackFields } from "./field-tracking.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
@@ -77,6 +78,7 @@ function dropSystemFields(metadata: Partial<ApiMetadata>): void {
 
 function checkObject(kind: Kind, object: ApiObject, isDryRun: boolean): void {
   const { metadata } = object;
+  if (kind.custom !== undefined) checkCustomType(kind, object, metadata.name ?? "");
   const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined) ?? [])];
   if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, metadata.name ?? "", errors);
   // The real server reports this only when storing, and without a specific reason.

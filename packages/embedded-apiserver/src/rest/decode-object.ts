@@ -1,10 +1,12 @@
 import { InexactIntegerError, jsonText } from "../json/exact-json.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest, invalid } from "../errors/api-status-error.ts";
+import { goJson } from "../json/go-json.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
+import { checkPatchedType } from "./custom-type.ts";
 import { type WriteOptions } from "./rest-context.ts";
 import { checkBodyType, typeMetaProblem, typeMismatch, unhandled } from "./type-mismatch.ts";
 
@@ -54,12 +56,17 @@ export function decodePatchedBody(type: DecodedType, patched: JsonValue, options
 
 function decodePatchedFields(kind: DecodedType, patched: JsonValue, options: WriteOptions): Record<string, unknown> {
   const asProblem = (problem: string): Error => {
-    const message = `Invalid value: ${JSON.stringify(jsonText(patched))}: ${problem}`;
+    const text = kind.custom === undefined ? jsonText(patched) : goJson(patched);
+    const message = `Invalid value: ${JSON.stringify(text)}: ${problem}`;
     return invalid({ group: "", kind: "" }, "", [{ field: "patch", reason: "FieldValueInvalid", message }]);
   };
   const problem = typeMetaProblem(patched);
   if (problem !== undefined) throw asProblem(problem);
   if (!isJsonObject<JsonValue>(patched)) throw asProblem("expected a JSON object");
+  if (kind.custom !== undefined) {
+    const keepsVersion = options.subresource !== undefined && options.subresource !== "";
+    return decodeFields(kind, checkPatchedType(kind, patched, { keepsVersion, asProblem }), options, asProblem);
+  }
   const mismatch = typeMismatch(kind, patched);
   if (mismatch !== undefined) throw asProblem(mismatch.problem);
   return decodeFields(kind, patched, options, asProblem);
@@ -110,8 +117,10 @@ function tryDecodeFields(kind: DecodedType, body: Readonly<Record<string, JsonVa
 }
 
 function complete(kind: Kind, decoded: Record<string, unknown>): ApiObject {
-  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
-  const object = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest } as ApiObject & {
+  const { kind: given, apiVersion: _apiVersion, metadata, ...rest } = decoded;
+  // The kind of a custom resource is validated with the rest.
+  const kindName = kind.custom !== undefined && typeof given === "string" && given !== "" ? given : kind.kind;
+  const object = { kind: kindName, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest } as ApiObject & {
     metadata: { selfLink?: unknown };
   };
   delete object.metadata.selfLink;

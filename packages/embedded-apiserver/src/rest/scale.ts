@@ -1,7 +1,7 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { customScaleOf, withCustomReplicas } from "../custom-resources/custom-scale.ts";
+import { customScaleOf, customScaleToChange, readCustomScale, withCustomReplicas } from "../custom-resources/custom-scale.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { fieldElement } from "../managed-fields/path-element.ts";
 import { decodedScale, managersAfterScale, scaleManagers, scaleType } from "../managed-fields/scale-managers.ts";
@@ -13,6 +13,11 @@ import { updateObject, type AdmittedForm, type UpdateOptions } from "./update.ts
 /** `autoscaling/v1` Scale of an object, also of a custom resource. */
 export function scaleOfKind({ custom }: Kind, object: Readonly<ApiObject>): JsonObject {
   return custom?.scale === undefined ? scaleOf(object) : customScaleOf(object, custom.scale);
+}
+
+/** Scale of an object for a client that reads it. @throws ApiStatusError 500 if a custom resource has no number of replicas */
+export function readScale({ custom }: Kind, object: Readonly<ApiObject>): JsonObject {
+  return custom?.scale === undefined ? scaleOf(object) : readCustomScale(object, custom.scale);
 }
 
 /** `autoscaling/v1` Scale of an object. */
@@ -83,7 +88,8 @@ export function* updateScale(
       if (!isJsonObject(scale)) throw badRequest("the object provided is unrecognized (must be of type Scale): expected a JSON object");
       const wanted = withReplicas(address.kind, object, replicasOf(address, scale));
       const { resourceVersion, uid } = isJsonObject(scale["metadata"]) ? scale["metadata"] : {};
-      wanted.metadata.resourceVersion = typeof resourceVersion === "string" ? resourceVersion : "";
+      if (typeof resourceVersion === "string" && resourceVersion !== "") wanted.metadata.resourceVersion = resourceVersion;
+      else if (address.kind.custom === undefined) wanted.metadata.resourceVersion = "";
       if (typeof uid === "string" && uid !== "") wanted.metadata.uid = uid;
       setManagers(wanted, object, { scale: managed(context, scale, { current, options }), kind: address.kind });
       return wanted;
@@ -94,7 +100,7 @@ export function* updateScale(
 }
 
 function withManagers(kind: Kind, object: Readonly<ApiObject>): JsonObject {
-  const scale = scaleOfKind(kind, object);
+  const scale = kind.custom?.scale === undefined ? scaleOf(object) : customScaleToChange(object, kind.custom.scale);
   const managers = scaleManagers(object.metadata.managedFields, replicasPathOf(kind));
   // Entries are JSON, although their type does not say so.
   return managers === undefined
@@ -156,13 +162,14 @@ function withReplicas({ custom }: Kind, object: Readonly<ApiObject>, replicas: n
   return wanted;
 }
 
-function replicasOf({ name }: ObjectAddress, scale: JsonObject): number {
+function replicasOf({ kind, name }: ObjectAddress, scale: JsonObject): number {
   const replicas = (isJsonObject(scale["spec"]) ? scale["spec"]["replicas"] : undefined) ?? 0;
   if (typeof replicas !== "number" || !Number.isInteger(replicas))
     throw badRequest(
       `Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal ${typeof replicas} into Go struct field ScaleSpec.spec.replicas of type int32`,
     );
-  if (replicas < 0) {
+  // The replicas of a custom resource are validated with the object.
+  if (replicas < 0 && kind.custom === undefined) {
     const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
     throw invalid({ group: "autoscaling", kind: "Scale" }, name, [{ field: "spec.replicas", reason: "FieldValueInvalid", message }]);
   }

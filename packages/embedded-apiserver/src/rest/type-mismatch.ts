@@ -10,6 +10,8 @@ export interface BodyType {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
+  /** Of a custom resource. Its kind is validated with the object. */
+  readonly custom?: unknown;
 }
 
 /** Actual type of a body, and the problem with it. */
@@ -32,7 +34,7 @@ export function checkBodyType(wanted: BodyType, body: JsonValue): void {
 
 /** Problem with a body's type; `undefined` if it is the expected one. */
 export function typeMismatch(wanted: BodyType, body: JsonValue): TypeMismatch | undefined {
-  if (!isJsonObject(body)) return undefined;
+  if (!isJsonObject(body) || wanted.custom !== undefined) return undefined;
   const wantedVersion = apiVersionOf(wanted);
   const kind = textOr(body["kind"], wanted.kind);
   const given = textOr(body["apiVersion"], wantedVersion);

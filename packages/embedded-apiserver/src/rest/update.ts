@@ -4,6 +4,7 @@ import { equalJson } from "../json/json-value.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
+import { checkCustomType } from "./custom-type.ts";
 import { trackFields } from "./field-tracking.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
 import { admissionSubject, collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
@@ -154,6 +155,7 @@ function finishUpdate(
   old: Readonly<ApiObject>,
   { scope, warn }: { readonly scope: "status" | undefined; readonly warn: WriteOptions["warn"] },
 ): void {
+  if (kind.custom !== undefined) checkCustomType(kind, object, old.metadata.name);
   if (kind.hasGeneration === true) countSpecChange(object, old, scope);
   const errors = [
     ...metadataErrors(kind, object.metadata),

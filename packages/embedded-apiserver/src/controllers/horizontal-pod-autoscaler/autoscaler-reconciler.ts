@@ -1,12 +1,12 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { withCustomReplicas } from "../../custom-resources/custom-scale.ts";
 import { ApiStatusError } from "../../errors/api-status-error.ts";
-import { isJsonObject } from "../../json/json-value.ts";
+import { isJsonObject, type JsonObject } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { AutoscalerSpec } from "../../kinds/plain/autoscaler-fields.ts";
 import { horizontalPodAutoscalerKind } from "../../kinds/plain/autoscaling.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { scaleOfKind } from "../../rest/scale.ts";
+import { readScale } from "../../rest/scale.ts";
 import type { Steps } from "../../rest/steps.ts";
 import { type LabelMatcher, parseLabelSelector } from "../../selectors/label-selector.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
@@ -120,7 +120,8 @@ export class AutoscalerReconciler {
     if (kind.hasScale !== true) return "the server could not find the requested resource";
     const object = this.#context.cluster.get(kind, metadata.namespace, name);
     if (object === undefined) return `${kind.plural}${group === "" ? "" : `.${group}`} "${name}" not found`;
-    const scale = scaleOfKind(kind, object);
+    const scale = tryReadScale(kind, object);
+    if (typeof scale === "string") return scale;
     const [wanted, status] = [isJsonObject(scale["spec"]) ? scale["spec"] : {}, isJsonObject(scale["status"]) ? scale["status"] : {}];
     return {
       kind,
@@ -231,6 +232,16 @@ export class AutoscalerReconciler {
       message: `New size: ${replicas}; reason: ${reason}`,
     });
     return true;
+  }
+}
+
+/** @returns why there is no Scale, if there is none */
+function tryReadScale(kind: Kind, object: Readonly<ApiObject>): JsonObject | string {
+  try {
+    return readScale(kind, object);
+  } catch (error) {
+    if (error instanceof ApiStatusError) return error.message;
+    throw error;
   }
 }
 
