@@ -147,3 +147,61 @@ test("a refused write keeps its warnings, and reviews have some, too", async ({ 
     "strict review",
   );
 });
+
+test("a continue token that cannot be read is refused with the reason", async ({ api, core }) => {
+  const token = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const [v, start] = ["meta.k8s.io/v1", "a/b"];
+  const tokens: Readonly<Record<string, string>> = {
+    "one character": "x",
+    padding: "e30=",
+    "another character": "ab c",
+    "no JSON": "YQ",
+    "no object": token(5),
+    null: token(null),
+    empty: token({}),
+    "another version": token({ v: "v2", rv: 1, start }),
+    "version of another type": token({ v: 1 }),
+    "no resourceVersion": token({ v, start }),
+    "resourceVersion as text": token({ v, rv: "1", start }),
+    fraction: token({ v, rv: 1.5, start }),
+    "no start": token({ v, rv: 1 }),
+    "start of another type": token({ v, rv: 1, start: {} }),
+    "start above the collection": token({ v, rv: 1, start: "../a" }),
+    "start that is not clean": token({ v, rv: 1, start: "a//b" }),
+    "start that ends with a slash": token({ v, rv: 1, start: "a/" }),
+  };
+
+  for (const [name, value] of Object.entries(tokens))
+    expect(await api.get(`${core}/configmaps?limit=1&continue=${encodeURIComponent(value)}`)).toMatchSnapshot(`token: ${name}`);
+});
+
+test("malformed protobuf is refused in the words of the generated code", async ({ api, core }) => {
+  const configMap = (...bytes: readonly number[]): number[] => {
+    const typeMeta = [0x0a, 2, ...Buffer.from("v1"), 0x12, 9, ...Buffer.from("ConfigMap")];
+    return [0x0a, typeMeta.length, ...typeMeta, 0x12, bytes.length, ...bytes];
+  };
+  const endless = Array.from({ length: 11 }, () => 0xff);
+  const bodies: Readonly<Record<string, readonly number[]>> = {
+    empty: [],
+    nonsense: [...Buffer.from("nonsense")],
+    "tag only": [0x0a],
+    "too short": [0x0a, 5, 1],
+    "number instead of bytes": [0x08, 1],
+    "end of a group": [0x0c],
+    "field zero": [0x02, 0],
+    "endless number": [0x0a, ...endless],
+    "negative length": [0x0a, ...endless.slice(2), 1],
+    "object: wrong wire type": configMap(0x08, 1),
+    "object: wrong wire type inside": configMap(0x0a, 1, 0x0b),
+    "object: end of a group": configMap(0x0c),
+    "object: too short": configMap(0x2d, 1),
+    "object: unknown group": configMap(0x7b, 0x08, 1, 0x7c),
+    "object: group without end": configMap(0x7b, 0x08, 1),
+  };
+
+  for (const [name, bytes] of Object.entries(bodies)) {
+    const body = Buffer.from([...Buffer.from("k8s\0"), ...bytes]);
+    const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
+    expect(await api.request("POST", `${core}/configmaps`, { body, headers })).toMatchSnapshot(`protobuf: ${name}`);
+  }
+});

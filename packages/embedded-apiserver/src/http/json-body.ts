@@ -5,9 +5,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-valu
 import { parseYaml } from "../json/yaml.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
-import { protobufMagic } from "../kinds/schema/protobuf-wire.ts";
+import { type ErrorPlace, ProtobufError, protobufMagic } from "../kinds/schema/protobuf-wire.ts";
 import { checkCustomVersion, hasKind, missingKind } from "../rest/custom-type.ts";
-import { typeMetaProblem } from "../rest/type-mismatch.ts";
+import { typeMetaProblem, unhandled } from "../rest/type-mismatch.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { bodyEncoding } from "./negotiation.ts";
 
@@ -67,8 +67,14 @@ function parseProtobuf(body: Uint8Array, expected: string): JsonObject {
     return decodeProtobuf(body) as JsonObject;
   } catch (error) {
     if (error instanceof InexactIntegerError) throw badRequest(error.message);
-    throw unrecognized({ expected, body }, `cannot read it as protobuf: ${messageOf(error)}`);
+    const place = error instanceof ProtobufError ? error.place : undefined;
+    if (place !== undefined) throw badRequest(unhandled(expected, versionOf(place), messageOf(error)));
+    throw unrecognized({ expected, body }, messageOf(error));
   }
+}
+
+function versionOf({ kind, apiVersion }: ErrorPlace): { readonly kind: string; readonly version: string } {
+  return { kind, version: apiVersion.slice(apiVersion.indexOf("/") + 1) };
 }
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `transformDecodeError`, and delete.go, which does not use it. */

@@ -120,7 +120,7 @@ test("a version that has not been reached yet gets a 504 with a time to wait", a
 test.each([
   ["limit=x", 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
   ["resourceVersion=x", 400, 'invalid resource version: resourceVersion: Invalid value: "x"'],
-  ["continue=x", 400, "invalid continue token: continue key is not valid"],
+  ["continue=x", 400, "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"],
   ["resourceVersionMatch=Exact", 422, "resourceVersionMatch is forbidden unless resourceVersion is provided"],
   ["sendInitialEvents=true", 422, "sendInitialEvents is forbidden for list"],
   ["fieldSelector=foo%3D1", 400, "field label not supported: foo"],

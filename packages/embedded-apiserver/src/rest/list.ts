@@ -1,6 +1,7 @@
 import { badRequest, expired, tooLargeResourceVersion } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { StoredObject } from "../storage/storage.ts";
+import { type Continuation, parseContinueToken, toContinueToken } from "./continue-token.ts";
 import { collectionOf, type RestContext } from "./rest-context.ts";
 
 /** Parameters of a list. */
@@ -26,14 +27,6 @@ export interface ListPage {
   readonly continue?: string;
   /** Number of objects on later pages; absent if a selector makes it expensive to compute. */
   readonly remainingItemCount?: number;
-}
-
-/** Content of a continue token. */
-interface Continuation {
-  /** Version that all pages show; {@link anyVersion} for the latest. */
-  readonly rv: number;
-  /** Namespace and name of the last object on the page. */
-  readonly after: string;
 }
 
 /** Version in the token of a list that continues without a consistent state. Source: pkg/storage/etcd3/errors.go. */
@@ -109,19 +102,4 @@ export function parseVersion(text: string): number {
 
 function keyOf({ object }: StoredObject): string {
   return `${object.metadata.namespace ?? ""}/${object.metadata.name}`;
-}
-
-function toContinueToken(continuation: Continuation): string {
-  return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: continuation.rv, start: continuation.after })).toString("base64url");
-}
-
-function parseContinueToken(token: string): Continuation {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(token, "base64url").toString());
-    const { rv, start } = parsed as { rv?: unknown; start?: unknown };
-    if (typeof rv === "number" && typeof start === "string") return { rv, after: start };
-  } catch {
-    // Handled below like a malformed token.
-  }
-  throw badRequest("invalid continue token: continue key is not valid");
 }

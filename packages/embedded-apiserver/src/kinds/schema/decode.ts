@@ -1,5 +1,6 @@
 import { InexactIntegerError } from "../../json/exact-json.ts";
 import { isJsonObject, parseQuantity, quantityProblem } from "@virtual-kubelet/kubernetes";
+import { base64Problem } from "../../json/go-base64.ts";
 import { type FieldSchema, jsonSchemaDefinition, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 import { writtenQuantity } from "./written-quantity.ts";
@@ -227,13 +228,9 @@ function canonicalQuantity(value: unknown): string {
 }
 
 function canonicalBase64(text: string): string {
-  const compact = text.replaceAll(/[\r\n]/g, "");
-  const wrongAt = compact.search(/[^A-Za-z0-9+/=]/);
-  if (wrongAt >= 0) throw new DecodeError(`illegal base64 data at input byte ${wrongAt}`);
-  const bytes = Buffer.from(compact, "base64");
-  if (compact.length % 4 !== 0 || bytes.toString("base64").length !== compact.length)
-    throw new DecodeError(`illegal base64 data at input byte ${compact.length - (compact.length % 4)}`);
-  return bytes.toString("base64");
+  const problem = base64Problem(text, "standard");
+  if (problem !== undefined) throw new DecodeError(problem);
+  return Buffer.from(text, "base64").toString("base64");
 }
 
 function orThrow(text: { text: string } | { problem: string }): string {

@@ -1,6 +1,6 @@
 import { InexactIntegerError, parseExactJson } from "../../json/exact-json.ts";
 import { isItemsMessage, messageFields, messageOfKind, type MessageField } from "./protobuf-messages.ts";
-import { packedNumbers, ProtobufError, protobufMagic, wireFields, type WireField } from "./protobuf-wire.ts";
+import { packedNumbers, ProtobufError, protobufMagic, wireFields, type ExpectedField, type WireField } from "./protobuf-wire.ts";
 
 /** Media type of {@link decodeProtobuf}'s input. */
 export const protobufMediaType = "application/vnd.kubernetes.protobuf";
@@ -23,36 +23,75 @@ export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
   if (!isProtobuf(body)) throw new ProtobufError("the body does not begin with the four bytes of Kubernetes protobuf");
   let typeMeta: WireField["value"] = new Uint8Array();
   let raw: WireField["value"] = new Uint8Array();
-  for (const { number, value } of wireFields(body.subarray(protobufMagic.length))) {
+  if (body.length === protobufMagic.length) throw new ProtobufError("empty body");
+  for (const { number, value } of wireFields(body.subarray(protobufMagic.length), "Unknown", bytesFields(unknownFields))) {
     if (number === 1) typeMeta = value;
     else if (number === 2) raw = value;
   }
   let apiVersion = "";
   let kind = "";
-  for (const { number, value } of wireFields(bytesOf(typeMeta))) {
+  for (const { number, value } of wireFields(bytesOf(typeMeta), "TypeMeta", bytesFields(typeMetaFields))) {
     if (number === 1) apiVersion = textOf(value);
     else if (number === 2) kind = textOf(value);
   }
   const name = kind === "DeleteOptions" ? "meta.v1.DeleteOptions" : messageOfKind(apiVersion, kind);
   if (name === undefined) throw new ProtobufError(`the kind ${kind} of ${apiVersion} is only accepted as JSON`);
-  return { kind, apiVersion, ...readMessage(name, bytesOf(raw)) };
+  try {
+    return { kind, apiVersion, ...readMessage(name, bytesOf(raw)) };
+  } catch (error) {
+    throw error instanceof ProtobufError ? new ProtobufError(error.message, { cause: error, place: { kind, apiVersion } }) : error;
+  }
 }
 
-const byNumber = new Map<string, ReadonlyMap<number, MessageField>>();
+const unknownFields = ["TypeMeta", "Raw", "ContentEncoding", "ContentType"];
+const typeMetaFields = ["APIVersion", "Kind"];
+const bytesTypes = [2];
 
-function fieldsOf(message: string): ReadonlyMap<number, MessageField> {
+/** Fields 1, 2 and so on, which contain bytes. */
+function bytesFields(goNames: readonly string[]): (number: number) => ExpectedField | undefined {
+  return (number) => {
+    const goName = goNames[number - 1];
+    return goName === undefined ? undefined : { goName, wireTypes: bytesTypes };
+  };
+}
+
+/** A field with what its bytes must look like. */
+type ReadField = MessageField & ExpectedField;
+
+const byNumber = new Map<string, ReadonlyMap<number, ReadField>>();
+
+function fieldsOf(message: string): ReadonlyMap<number, ReadField> {
   let fields = byNumber.get(message);
   if (fields === undefined) {
-    fields = new Map(messageFields(message).map((field) => [field.number, field]));
+    fields = new Map(
+      messageFields(message).map((field) => [field.number, { ...field, goName: goNameOf(field), wireTypes: wireTypesOf(field) }]),
+    );
     byNumber.set(message, fields);
   }
   return fields;
 }
 
+/** Name of a field in Go; metadata is embedded there under the name of its type. */
+function goNameOf({ name, type }: MessageField): string {
+  if (name === "metadata" || name === "") return shortName(type);
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}
+
+function wireTypesOf({ shape, type }: MessageField): readonly number[] {
+  if (shape === "map") return bytesTypes;
+  if (type === "int32" || type === "int64") return shape === "list" ? [0, 2] : [0];
+  if (type === "bool") return [0];
+  return type === "double" ? [1] : bytesTypes;
+}
+
+function shortName(message: string): string {
+  return message.slice(message.lastIndexOf(".") + 1);
+}
+
 function readMessage(message: string, bytes: Uint8Array): Record<string, unknown> {
   const result = new Map<string, unknown>();
   const fields = fieldsOf(message);
-  for (const wire of wireFields(bytes)) {
+  for (const wire of wireFields(bytes, shortName(message), (number) => fields.get(number))) {
     const field = fields.get(wire.number);
     // A newer client may send fields that are unknown here.
     if (field !== undefined) readField(result, field, wire);
