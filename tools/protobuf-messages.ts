@@ -172,7 +172,7 @@ for (let name = open.pop(); name !== undefined; name = open.pop()) {
   messages.set(name, fields);
   open.push(...Object.values(fields).map(elementType));
 }
-for (const { kind, schema, isStored } of apiKinds) if (isStored) checkList(files, schema.split(".").slice(-3).join("."), kind);
+for (const { kind, schema, hasLists } of apiKinds) if (hasLists) checkList(files, schema.split(".").slice(-3).join("."), kind);
 const lines = (entries: Iterable<[string, unknown]>): string =>
   [...entries].map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)}`).join(",\n");
 const source = `Kubernetes v${version}, generated.proto (Apache-2.0, The Kubernetes Authors); cut down by tools/protobuf-messages.ts`;

@@ -11,6 +11,7 @@ interface Resource {
 const claimed: Readonly<Record<string, readonly string[]>> = {
   "/api/v1": [
     "bindings",
+    "componentstatuses",
     "configmaps",
     "events",
     "namespaces",
@@ -64,7 +65,7 @@ const claimed: Readonly<Record<string, readonly string[]>> = {
 
 /** Further resources of the real server in the same groups. */
 const realOnly: readonly string[] = [
-  ...["componentstatuses", "endpoints", "limitranges"],
+  ...["endpoints", "limitranges"],
   ...["pods/proxy", "resourcequotas", "resourcequotas/status", "services/proxy"],
 ].map((name) => `/api/v1 ${name}`);
 

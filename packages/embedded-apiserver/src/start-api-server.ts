@@ -178,6 +178,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     random,
     tokens,
     authorizer,
+    hasControllers: controllers,
     kubelets: answering.use(new KubeletClient(credentials.issueClient(kubeletClientUser, ["system:masters"]))),
     adminToken: token,
     watches,

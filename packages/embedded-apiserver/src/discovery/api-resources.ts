@@ -1,3 +1,4 @@
+import { componentStatusKind } from "../kinds/component-status.ts";
 import type { Kind } from "../kinds/kind.ts";
 
 /** Group and version, such as `apps/v1`; the group is empty for the core group. */
@@ -190,8 +191,9 @@ export function apiResources({ group, version }: GroupVersion, kinds: readonly K
     verbs: verbsOf(kind),
     subresources: subresourcesOf(kind),
   }));
+  const computed = { kind: componentStatusKind, verbs: verbsOf(componentStatusKind), subresources: [] };
   const actions = createOnly.map((kind) => ({ kind, verbs: ["create"], subresources: [] }));
-  return [...stored, ...actions]
+  return [...stored, computed, ...actions]
     .filter(({ kind }) => kind.group === group && kind.version === version)
     .toSorted((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
 }

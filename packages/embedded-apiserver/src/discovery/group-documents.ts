@@ -93,7 +93,7 @@ const olderStorage: Readonly<Record<string, string>> = {
  */
 function storageVersionHash({ kind, verbs }: Pick<ApiResource, "kind" | "verbs">): { readonly storageVersionHash?: string } {
   const { group, version } = storageFormOf(kind);
-  if (!verbs.includes("list") || (kind.custom !== undefined && version !== kind.version)) return {};
+  if (!verbs.includes("watch") || (kind.custom !== undefined && version !== kind.version)) return {};
   const stored = `${group}/${version}/${kind.kind}`;
   const text = `${group}/${olderStorage[stored] ?? version}/${kind.kind}`;
   return { storageVersionHash: createHash("sha256").update(text).digest().subarray(0, 8).toString("base64") };

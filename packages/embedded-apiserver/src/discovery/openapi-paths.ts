@@ -83,13 +83,14 @@ export function pathItems({ kind, verbs, subresources }: ApiResource, root: stri
     operation(action, { body: own, name: `${scope}${kind.kind}${name}`, group: kind, content, parameters });
   const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${kind.plural}` : `${root}/${kind.plural}`;
   const parameters = kind.namespaced ? [pathParameter("namespace")] : [];
+  const isWritable = verbs.includes("create");
   if (!verbs.includes("get")) return [[collection, { post: act("post", "", object, writeParameters), parameters }]];
   const items: [string, PathItem][] = [
     [
       collection,
       {
         get: act("list", "", objects, listParameters),
-        post: act("post", "", object, writeParameters),
+        ...(isWritable ? { post: act("post", "", object, writeParameters) } : {}),
         ...(verbs.includes("deletecollection") ? { delete: act("deletecollection", "", status, listParameters) } : {}),
         parameters,
       },
@@ -98,9 +99,13 @@ export function pathItems({ kind, verbs, subresources }: ApiResource, root: stri
       `${collection}/{name}`,
       {
         get: act("get", "", object),
-        put: act("put", "", object, writeParameters),
-        patch: act("patch", "", object, patchParameters),
-        delete: act("delete", "", returnsDeleted(kind) && kind.plural !== "namespaces" ? object : status),
+        ...(isWritable
+          ? {
+              put: act("put", "", object, writeParameters),
+              patch: act("patch", "", object, patchParameters),
+              delete: act("delete", "", returnsDeleted(kind) && kind.plural !== "namespaces" ? object : status),
+            }
+          : {}),
         parameters: [...parameters, pathParameter("name")],
       },
     ],

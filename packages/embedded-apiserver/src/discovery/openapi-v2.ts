@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { componentStatusKind } from "../kinds/component-status.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { once } from "../kinds/schema/once.ts";
 import { openApiDefinitions } from "../kinds/schema/schema.ts";
@@ -73,7 +74,7 @@ function makeDocument(kinds: readonly Kind[]): OpenApiV2Schema {
         ),
       ),
     ),
-    definitions: sorted([...builtInDefinitions(), ...kinds.flatMap(kindDefinitions)]),
+    definitions: sorted([...builtInDefinitions(), ...[componentStatusKind, ...kinds].flatMap(kindDefinitions)]),
     securityDefinitions: {
       BearerToken: { description: "Bearer Token authentication", type: "apiKey", name: "authorization", in: "header" },
     },

@@ -25,6 +25,8 @@ export interface ResourceContext {
   readonly tokens: ServiceAccountTokens;
   readonly authorizer: Authorizer;
   readonly kubelets: Kubelets;
+  /** Whether the server runs controllers. */
+  readonly hasControllers: boolean;
   /** Open watches. */
   readonly watches: Set<WatchStream>;
   /** Maximum number of changes that wait for a slow reader of a watch. */

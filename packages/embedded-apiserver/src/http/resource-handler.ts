@@ -1,8 +1,10 @@
 import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
+import { componentStatusKind } from "../kinds/component-status.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { findKind } from "../rest/rest-context.ts";
 import type { Answer, ApiRequest, ApiResponse } from "./api-request.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
+import { getComponentStatus, listComponentStatuses } from "./component-statuses.ts";
 import { inEncoding } from "./encoded-response.ts";
 import { negotiateOutput } from "./negotiation.ts";
 import { booleanOf } from "./query-options.ts";
@@ -46,7 +48,7 @@ export function handleResource(
     if (target.name !== undefined) query.set("fieldSelector", `metadata.name=${target.name}`);
   }
   const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";
-  const kind = isBindings ? findKind(context.rest, "", "pods") : kindOf(kinds, target);
+  const kind = isBindings ? findKind(context.rest, "", "pods") : (kindOf(kinds, target) ?? computedKind(target));
   if (kind === undefined) throw noSuchResource();
   const isConnection = isConnected(kind, target.subresource);
   if (isConnection && query.has("dryRun")) throw badRequest("dryRun is not supported");
@@ -72,6 +74,10 @@ function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefine
   return kinds.find(({ group, version, plural }) => group === target.group && version === target.version && plural === target.plural);
 }
 
+function computedKind({ group, plural, isWatch }: ResourceTarget): Kind | undefined {
+  return group === "" && plural === componentStatusKind.plural && !isWatch ? componentStatusKind : undefined;
+}
+
 function collectionVerbsOf({ group, plural, namespaced }: Kind, { namespace }: ResourceTarget): Verbs {
   if (namespaced && namespace === undefined) return allNamespacesVerbs;
   return group === "" && plural === "namespaces" ? namespaceCollectionVerbs : collectionVerbs;
@@ -79,6 +85,8 @@ function collectionVerbsOf({ group, plural, namespaced }: Kind, { namespace }: R
 
 function verbsOf({ kind, target }: ResourceCall): Verbs {
   if (target.namespace !== undefined && !kind.namespaced) throw noSuchResource();
+  if (kind === componentStatusKind && target.subresource === undefined)
+    return { GET: target.name === undefined ? listComponentStatuses : getComponentStatus };
   if (target.name === undefined) return collectionVerbsOf(kind, target);
   if (kind.namespaced && target.namespace === undefined) throw noSuchResource();
   if (target.subresource === undefined) return objectVerbs;

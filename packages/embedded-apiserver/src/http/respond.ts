@@ -66,9 +66,10 @@ const itemStart = Buffer.from("{");
 const nextItemStart = Buffer.from(",{");
 const listEnd = Buffer.from("]}");
 
-export function listMetadata(page: ListPage): Pick<ListPage, "resourceVersion" | "continue" | "remainingItemCount"> {
+/** Metadata of a list; without a resourceVersion if its items are not stored. */
+export function listMetadata(page: ListPage): Partial<Pick<ListPage, "resourceVersion" | "continue" | "remainingItemCount">> {
   return {
-    resourceVersion: page.resourceVersion,
+    ...(page.resourceVersion === "" ? {} : { resourceVersion: page.resourceVersion }),
     ...(page.continue === undefined ? {} : { continue: page.continue }),
     ...(page.remainingItemCount === undefined ? {} : { remainingItemCount: page.remainingItemCount }),
   };

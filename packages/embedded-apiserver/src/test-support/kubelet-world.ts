@@ -64,7 +64,17 @@ export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
   };
   const tokens = new ServiceAccountTokens({ clock, random });
   const authorizer = createAuthorizer(rest, "AlwaysAllow");
-  const context = { rest, clock, random, tokens, authorizer, kubelets, watches: new Set<never>(), watchBufferLimit: 1 };
+  const context = {
+    rest,
+    clock,
+    random,
+    tokens,
+    authorizer,
+    kubelets,
+    hasControllers: false,
+    watches: new Set<never>(),
+    watchBufferLimit: 1,
+  };
   const world: KubeletWorld = {
     sent,
     messages,
