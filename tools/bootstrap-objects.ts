@@ -44,11 +44,21 @@ async function isComplete(target: ApiServerTarget): Promise<void> {
   }
 }
 
+/** Different values of `metadata.managedFields` as JSON, without times. */
+const managers: string[] = [];
+
 /** Leaves out what differs between servers. */
 function portable({ metadata, ...fields }: Listed, apiVersion: string, kind: string): object {
-  const { uid: _uid, resourceVersion: _version, creationTimestamp: _created, managedFields: _fields, ...rest } = metadata;
+  const { uid: _uid, resourceVersion: _version, creationTimestamp: _created, managedFields = [], ...rest } = metadata;
   for (const condition of fields.status?.conditions ?? []) delete condition.lastTransitionTime;
-  return { kind, apiVersion, metadata: rest, ...fields };
+  return { kind, apiVersion, metadata: rest, ...fields, managers: managersIndex(managedFields as readonly object[]) };
+}
+
+/** Most objects of a kind have the same managers. */
+function managersIndex(entries: readonly { readonly time?: string }[]): number {
+  const text = JSON.stringify(entries.map(({ time: _time, ...entry }) => entry));
+  if (!managers.includes(text)) managers.push(text);
+  return managers.indexOf(text);
 }
 
 await using plane = await startControlPlane({ components: [] });
@@ -59,6 +69,6 @@ for (const path of lists) {
   for (const item of items) lines.push(JSON.stringify(portable(item, apiVersion, kind.replace(/List$/, ""))));
 }
 const source = `kube-apiserver ${plane.version} (Apache-2.0, The Kubernetes Authors); recorded by tools/bootstrap-objects.ts`;
-const text = `{\n  "source": ${JSON.stringify(source)},\n  "objects": [\n    ${lines.join(",\n    ")}\n  ]\n}\n`;
+const text = `{\n  "source": ${JSON.stringify(source)},\n  "managers": [\n    ${managers.join(",\n    ")}\n  ],\n  "objects": [\n    ${lines.join(",\n    ")}\n  ]\n}\n`;
 writeFileSync(new URL("../packages/embedded-apiserver/data/bootstrap-objects.json", import.meta.url), text);
 console.log(`${String(lines.length)} objects`);

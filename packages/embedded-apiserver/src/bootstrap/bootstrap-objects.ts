@@ -14,16 +14,24 @@ interface RecordedObject {
   readonly spec?: { readonly group?: string; readonly version?: string };
   readonly rules?: readonly PolicyRule[];
   readonly status?: { readonly conditions?: readonly object[] };
+  /** Index of its managers. */
+  readonly managers: number;
 }
 
-const recorded = once((): readonly RecordedObject[] => {
-  const text = readFileSync(new URL("../../data/bootstrap-objects.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly objects: readonly RecordedObject[] }).objects;
-});
+/** Content of `data/bootstrap-objects.json`. */
+interface Recording {
+  /** Values of `metadata.managedFields`, without times. */
+  readonly managers: readonly (readonly object[])[];
+  readonly objects: readonly RecordedObject[];
+}
+
+const recorded = once(
+  (): Recording => JSON.parse(readFileSync(new URL("../../data/bootstrap-objects.json", import.meta.url), "utf8")) as Recording,
+);
 
 /** Rules of the cluster role `system:node`, which the node authorizer restricts to single objects. */
 export function nodeRules(): readonly PolicyRule[] {
-  return recorded().find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "system:node")?.rules ?? [];
+  return recorded().objects.find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "system:node")?.rules ?? [];
 }
 
 /** Groups of reviews, which have no stored objects. */
@@ -37,10 +45,15 @@ export function storeBootstrapObjects(context: RestContext): void {
   const kinds = new Map(context.kinds.map((kind) => [`${apiVersionOf(kind)}/${kind.kind}`, kind]));
   const versions = new Set(context.kinds.map(apiVersionOf));
   const now = rfc3339(context.clock.now());
-  for (const object of recorded()) {
+  const { managers, objects } = recorded();
+  // Objects share their managers, as versions of one object do.
+  const managedFields = managers.map((entries) => entries.map((entry) => ({ ...entry, time: now })));
+  for (const object of objects) {
     const kind = kinds.get(`${object.apiVersion}/${object.kind}`);
     if (kind === undefined || (object.kind === "APIService" && !isServed(object, versions))) continue;
-    collectionOf(context, kind).put(newObject(object, context.random.uuid(), now));
+    collectionOf(context, kind).put(
+      newObject(object, { uid: context.random.uuid(), now, managedFields: managedFields[object.managers] ?? [] }),
+    );
   }
 }
 
@@ -48,7 +61,10 @@ function isServed({ spec: { group = "", version = "" } = {} }: RecordedObject, v
   return reviewGroups.has(group) || versions.has(apiVersionOf({ group, version }));
 }
 
-function newObject({ kind, apiVersion, metadata, status, ...fields }: RecordedObject, uid: string, now: string): ApiObject {
+function newObject(
+  { kind, apiVersion, metadata, status, managers: _managers, ...fields }: RecordedObject,
+  { uid, now, managedFields }: { readonly uid: string; readonly now: string; readonly managedFields: object[] },
+): ApiObject {
   const { name, namespace, generation, ...rest } = metadata;
   return {
     kind,
@@ -61,6 +77,7 @@ function newObject({ kind, apiVersion, metadata, status, ...fields }: RecordedOb
       ...(generation === undefined ? {} : { generation }),
       creationTimestamp: now,
       ...rest,
+      managedFields,
     },
     ...fields,
     ...(status === undefined ? {} : { status: withTimes(status, now) }),

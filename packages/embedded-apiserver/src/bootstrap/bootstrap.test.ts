@@ -46,6 +46,23 @@ test("a new cluster has the roles, priority levels and API services of the real 
   }
 });
 
+test("the initial objects have the server as their manager, like those of the real server", async () => {
+  await using server = await startTestServer();
+  const managers = async (path: string): Promise<unknown> => {
+    const { managedFields = [] } = (await server.request("GET", path)).body.metadata;
+    return managedFields.map(({ manager, operation, subresource }: Record<string, string>) => [manager, operation, subresource]);
+  };
+
+  expect(await managers("/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin")).toEqual([
+    ["kube-apiserver", "Update", undefined],
+  ]);
+  expect(await managers("/api/v1/namespaces/default")).toEqual([["kube-apiserver", "Update", undefined]]);
+  expect(await managers("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt")).toEqual([
+    ["api-priority-and-fairness-config-consumer-v1", "Apply", "status"],
+    ["api-priority-and-fairness-config-producer-v1", "Update", undefined],
+  ]);
+});
+
 test("each version of custom resources has an API service", async () => {
   await using server = await startTestServer();
   const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -2,13 +2,13 @@ import { isIPv4 } from "node:net";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { frontProxyName } from "../certificates/server-credentials.ts";
 import { configMapKind } from "../kinds/config/config-map.ts";
+import type { Kind } from "../kinds/kind.ts";
 import { namespaceKind } from "../kinds/namespace.ts";
 import { endpointsKind, endpointSliceKind } from "../kinds/plain/named-kinds.ts";
 import { priorityClassKind, systemPriorityClasses } from "../kinds/plain/scheduling.ts";
 import { firstAddress } from "../kinds/service/service-range.ts";
 import { serviceKind } from "../kinds/service/service.ts";
 import { Disposables } from "../resources/disposables.ts";
-import type { Cluster } from "../rest/cluster.ts";
 import type { RestContext } from "../rest/rest-context.ts";
 import { storeBootstrapObjects } from "./bootstrap-objects.ts";
 import { registerCustomVersions } from "./local-api-services.ts";
@@ -45,8 +45,9 @@ export function bootstrap(
   { host, port, caPem, clientCaPem, frontProxyCaPem, onError = () => undefined }: BootstrapOptions,
 ): Disposable {
   const { cluster, clock } = context;
-  for (const name of systemNamespaces) cluster.create(namespaceKind, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  cluster.create(serviceKind, {
+  const create = (kind: Kind, object: object): void => void cluster.create(kind, object, "kube-apiserver");
+  for (const name of systemNamespaces) create(namespaceKind, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  create(serviceKind, {
     apiVersion: "v1",
     kind: "Service",
     metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
@@ -57,20 +58,19 @@ export function bootstrap(
       ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
     },
   });
-  for (const { name, value, description } of systemPriorityClasses)
-    cluster.create(priorityClassKind, { metadata: { name }, value, description });
-  cluster.create(configMapKind, {
+  for (const { name, value, description } of systemPriorityClasses) create(priorityClassKind, { metadata: { name }, value, description });
+  create(configMapKind, {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
     data: authenticationData(clientCaPem, frontProxyCaPem),
   });
-  cluster.create(configMapKind, {
+  create(configMapKind, {
     metadata: { name: "kube-apiserver-legacy-service-account-token-tracking", namespace: "kube-system" },
     data: { since: rfc3339(clock.now()).slice(0, "2026-01-01".length) },
   });
   // The real server does not advertise a loopback address either.
-  if (isIPv4(host) && !host.startsWith("127.") && host !== "0.0.0.0") advertise(cluster, host, port);
+  if (isIPv4(host) && !host.startsWith("127.") && host !== "0.0.0.0") advertise(create, host, port);
   storeBootstrapObjects(context);
   const resources = new Disposables();
   resources.use(registerCustomVersions(cluster, clock));
@@ -92,14 +92,14 @@ function authenticationData(clientCaPem: string, frontProxyCaPem: string): Reado
 }
 
 /** Creates the endpoints of the service `kubernetes`. Source: pkg/controlplane/reconcilers of Kubernetes v1.36.3. */
-function advertise(cluster: Cluster, ip: string, port: number): void {
+function advertise(create: (kind: Kind, object: object) => void, ip: string, port: number): void {
   const ports = [{ name: "https", port, protocol: "TCP" }];
   const metadata = { name: "kubernetes", namespace: "default" };
-  cluster.create(endpointsKind, {
+  create(endpointsKind, {
     metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
     subsets: [{ addresses: [{ ip }], ports }],
   });
-  cluster.create(endpointSliceKind, {
+  create(endpointSliceKind, {
     metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
     addressType: "IPv4",
     endpoints: [{ addresses: [ip], conditions: { ready: true } }],

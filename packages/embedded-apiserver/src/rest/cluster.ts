@@ -21,8 +21,11 @@ export interface DeletionOptions {
  * deletion) without HTTP. Returned objects are shared and must not be modified.
  */
 export interface Cluster extends ObjectReader {
-  /** @throws ApiStatusError */
-  create(kind: Kind, object: unknown): Readonly<ApiObject>;
+  /**
+   * @param fieldManager - default: `kube-controller-manager`, or `kube-apiserver` for kinds that only the API server writes
+   * @throws ApiStatusError
+   */
+  create(kind: Kind, object: unknown, fieldManager?: string): Readonly<ApiObject>;
   /** Replaces the object with the result of `change`; `undefined` leaves it unchanged. @throws ApiStatusError */
   update(
     kind: Kind,

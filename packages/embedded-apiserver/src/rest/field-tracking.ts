@@ -3,7 +3,7 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { RestContext, WriteOptions } from "./rest-context.ts";
 
 /** Kinds that the API server itself writes, and no controller. */
-const serverKinds: ReadonlySet<string> = new Set(["CustomResourceDefinition", "PriorityClass"]);
+const serverKinds: ReadonlySet<string> = new Set(["APIService", "CustomResourceDefinition", "IPAddress", "PriorityClass", "ServiceCIDR"]);
 
 /** The write of a request, for the managers of its object's fields. */
 export function fieldWriteOf(

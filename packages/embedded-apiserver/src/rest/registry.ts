@@ -73,10 +73,11 @@ export class Registry implements Cluster {
     for (const { object } of this.#objectsOf(kind).values(namespace)) yield object;
   }
 
-  create(kind: Kind, object: unknown): Readonly<ApiObject> {
+  create(kind: Kind, object: unknown, fieldManager?: string): Readonly<ApiObject> {
     const namespace = kind.namespaced ? ((object as Partial<ApiObject>).metadata?.namespace ?? "default") : "";
     const what = (): string => `create ${address(kind, namespace, nameToCreate(object))}`;
-    return this.#runner.runNow(createObject(this.context, kind, namespace, object), what).object;
+    const options = fieldManager === undefined ? {} : { fieldManager };
+    return this.#runner.runNow(createObject(this.context, kind, namespace, object, options), what).object;
   }
 
   update(
