@@ -129,7 +129,9 @@ test("health and version answer", async () => {
 test("the root lists the paths below it", async () => {
   await using server = await startTestServer();
 
-  expect((await server.request("GET", "/")).body.paths).toEqual(expect.arrayContaining(["/api/v1", "/apis/apps/v1", "/version"]));
+  expect((await server.request("GET", "/")).body.paths).toEqual(
+    expect.arrayContaining(["/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/authorization.k8s.io/v1", "/readyz/ping", "/version"]),
+  );
 });
 
 test("?pretty=true gives JSON in lines", async () => {

@@ -1,4 +1,5 @@
 import { accessDenied, accessOf } from "../authorization/access-request.ts";
+import { groupVersions } from "../discovery/api-resources.ts";
 import type { DiscoveryResponse } from "../discovery/discovery-response.ts";
 import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../errors/api-status-error.ts";
 import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse } from "./api-request.ts";
@@ -125,24 +126,22 @@ function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
   return root === "apis" && group !== "" && (rest.kinds.some((kind) => kind.group === group) || reviewGroups.includes(group));
 }
 
-/** Paths listed by `/`. */
+/** Checks of health by the path that all of them are part of; the real server has one for each hook of its start, too. */
+const commonChecks = ["autoregister-completion", "etcd", "log", "ping"];
+const healthChecks: Readonly<Record<string, readonly string[]>> = {
+  "/healthz": commonChecks,
+  "/livez": commonChecks,
+  "/readyz": [...commonChecks, "etcd-readiness", "informer-sync", "shutdown"],
+};
+
+/** Paths listed by `/`: those that are served. */
 function rootPaths({ rest }: ApiHandlerContext): string[] {
-  const groups = rest.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
-  return [
-    ...new Set([
-      "/.well-known/openid-configuration",
-      "/api",
-      ...groups,
-      "/apis",
-      "/healthz",
-      "/livez",
-      "/openapi/v2",
-      "/openapi/v3",
-      "/openid/v1/jwks",
-      "/readyz",
-      "/version",
-    ]),
-  ].toSorted();
+  const groups = groupVersions(rest.kinds).flatMap(({ group, version }) =>
+    group === "" ? ["/api/v1"] : [`/apis/${group}`, `/apis/${group}/${version}`],
+  );
+  const health = Object.entries(healthChecks).flatMap(([path, checks]) => [path, ...checks.map((check) => `${path}/${check}`)]);
+  const documents = ["/.well-known/openid-configuration", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"];
+  return [...new Set(["/api", "/apis", "/apis/", ...groups, ...health, ...documents])].toSorted();
 }
 
 /** A document of discovery in the accepted encoding, or 304 if the client has it. */
