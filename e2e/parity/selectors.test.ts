@@ -218,3 +218,90 @@ test("an invalid field selector is refused with 400", async ({ api, core }) => {
     `400 Failure {message: "invalid field selector: invalid escape sequence: \\\\x", reason: "BadRequest"}`,
   );
 });
+
+test("each place where a selector cannot be parsed has its message", async ({ api, core }) => {
+  const problem = async (query: string, selector: string): Promise<string> => {
+    const { status, body } = await api.get(`${core}/secrets?${query}=${encodeURIComponent(selector)}`);
+    return `${selector} -> ${String(status)} ${body.message}`;
+  };
+  const problems: string[] = [];
+  for (const selector of ["a in (", "a in (!", "a in (b c", "a in (b,", "a in (,(", "a>9223372036854775808", "a\u00a0=b"])
+    problems.push(await problem("labelSelector", selector));
+  for (const selector of ["z,foo=b=c", "foo=bar,metadata.name=a=b", "metadata.name=a\\", "z,a", "=", "=a"])
+    problems.push(await problem("fieldSelector", selector));
+
+  expect(problems).toMatchInlineSnapshot(`
+    [
+      "a in ( -> 400 unable to parse requirement: found '', expected: ',', ')' or identifier",
+      "a in (! -> 400 unable to parse requirement: found '!', expected: ',', ')' or identifier",
+      "a in (b c -> 400 unable to parse requirement: found 'c', expected: ',' or ')'",
+      "a in (b, -> 400 unable to parse requirement: found '', expected: ',', or identifier",
+      "a in (,( -> 400 unable to parse requirement: found '(', expected: ',', or identifier",
+      "a>9223372036854775808 -> 400 unable to parse requirement: values[0]: Invalid value: \\"9223372036854775808\\": for 'Gt', 'Lt' operators, the value must be an integer",
+      "a =b -> 400 unable to parse requirement: <nil>: Invalid value: \\"a\\\\u00a0\\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+      "z,foo=b=c -> 400 invalid field selector: unescaped character in value: 61",
+      "foo=bar,metadata.name=a=b -> 400 invalid field selector: unescaped character in value: 61",
+      "metadata.name=a\\\\ -> 400 invalid field selector: invalid escape sequence: \\\\",
+      "z,a -> 400 invalid selector: 'z,a'; can't understand 'a'",
+      "= -> 200 undefined",
+      "=a -> 400 field label not supported: ",
+    ]
+  `);
+});
+
+test("values of a label selector are checked in their order, and all problems are named", async ({ api, core }) => {
+  const refused = (selector: string): Promise<Answer> => api.get(`${core}/secrets?labelSelector=${encodeURIComponent(selector)}`);
+
+  expect(await refused("a in (b,-)")).toMatchInlineSnapshot(`
+    400 Failure {
+      message: "unable to parse requirement: values[0][a]: Invalid value: \\"-\\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+      reason: "BadRequest",
+    }
+  `);
+  expect(await refused("a in (-,b,_)")).toMatchInlineSnapshot(`
+    400 Failure {
+      message: "unable to parse requirement: [values[0][a]: Invalid value: \\"-\\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?'), values[1][a]: Invalid value: \\"_\\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')]",
+      reason: "BadRequest",
+    }
+  `);
+  expect(await refused("a>-")).toMatchInlineSnapshot(`
+    400 Failure {
+      message: "unable to parse requirement: [values[0]: Invalid value: \\"-\\": for 'Gt', 'Lt' operators, the value must be an integer, values[0][a]: Invalid value: \\"-\\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')]",
+      reason: "BadRequest",
+    }
+  `);
+});
+
+test("numbers of a query are parsed first, then selectors, then options are checked", async ({ api, core }) => {
+  expect(await api.get(`${core}/secrets?fieldSelector=a&limit=x`)).toMatchInlineSnapshot(
+    `400 Failure {message: 'strconv.ParseInt: parsing "x": invalid syntax', reason: "BadRequest"}`,
+  );
+  expect(await api.get(`${core}/secrets?labelSelector=,&resourceVersionMatch=x`)).toMatchInlineSnapshot(
+    `400 Failure {message: "found ',', expected: !, identifier, or 'end of string'", reason: "BadRequest"}`,
+  );
+  expect(await api.get(`${core}/secrets?fieldSelector=a%3Db&resourceVersionMatch=x`)).toMatchInlineSnapshot(`
+    422 Failure {
+      details: {
+        causes: [
+          {
+            field: "resourceVersionMatch",
+            message: "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+            reason: "FieldValueForbidden",
+          },
+          {
+            field: "resourceVersionMatch",
+            message: 'Unsupported value: "x": supported values: "Exact", "NotOlderThan", ""',
+            reason: "FieldValueNotSupported",
+          },
+        ],
+        group: "meta.k8s.io",
+        kind: "ListOptions",
+      },
+      message: 'ListOptions.meta.k8s.io "" is invalid: [resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided, resourceVersionMatch: Unsupported value: "x": supported values: "Exact", "NotOlderThan", ""]',
+      reason: "Invalid",
+    }
+  `);
+  expect(await api.delete(`${core}/secrets?fieldSelector=a%3Db&dryRun=x`)).toMatchInlineSnapshot(
+    `400 Failure {message: "field label not supported: a", reason: "BadRequest"}`,
+  );
+});

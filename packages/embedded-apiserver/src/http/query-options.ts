@@ -1,14 +1,18 @@
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import type { FieldError } from "../kinds/kind.ts";
+import { goQuoted } from "../json/go-quote.ts";
 import { tooLong } from "../kinds/validation/field-errors.ts";
 import { fieldManagerLimitBytes } from "./field-manager-name.ts";
 import type { FieldValidation } from "../rest/rest-context.ts";
+import { type FieldTerm, parseFieldSelector } from "../selectors/field-selector.ts";
+import { type LabelMatcher, parseLabelSelector } from "../selectors/label-selector.ts";
 
 /** Options of a list or watch. */
 export interface ListOptions {
   readonly watch: boolean;
-  readonly labelSelector: string;
-  readonly fieldSelector: string;
+  /** `undefined`: all labels. */
+  readonly labels: LabelMatcher | undefined;
+  readonly fields: readonly FieldTerm[];
   /** As sent; `""` if absent. */
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
@@ -23,13 +27,11 @@ export interface ListOptions {
 /**
  * Parses the options of a list or watch.
  *
- * @throws ApiStatusError 400 for a value of the wrong type, 422 for contradictory options
+ * @throws ApiStatusError 400 for an invalid selector or a value of the wrong type, 422 for contradictory options
  */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const options: ListOptions = {
     watch: booleanOf(query, "watch") ?? false,
-    labelSelector: query.get("labelSelector") ?? "",
-    fieldSelector: query.get("fieldSelector") ?? "",
     resourceVersion: query.get("resourceVersion") ?? "",
     resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
     limit: integerOf(query, "limit") ?? 0,
@@ -37,6 +39,9 @@ export function parseListOptions(query: URLSearchParams): ListOptions {
     sendInitialEvents: booleanOf(query, "sendInitialEvents"),
     allowWatchBookmarks: booleanOf(query, "allowWatchBookmarks") ?? false,
     timeoutSeconds: integerOf(query, "timeoutSeconds"),
+    // Last, because the real server converts them after it has decoded all numbers.
+    labels: parseLabelSelector(query.get("labelSelector") ?? ""),
+    fields: parseFieldSelector(query.get("fieldSelector") ?? ""),
   };
   const errors = options.watch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
@@ -134,11 +139,6 @@ function fieldManagerErrors(name: string): FieldError[] {
     position += Buffer.byteLength(character);
   }
   return errors;
-}
-
-/** Go writes control characters as `\\x01`. */
-function goQuoted(text: string): string {
-  return JSON.stringify(text).replaceAll(/\\u00([0-9a-f]{2})/g, String.raw`\x$1`);
 }
 
 /** Integer parameter of the query. @throws ApiStatusError 400 */

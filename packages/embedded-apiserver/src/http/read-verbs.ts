@@ -1,9 +1,8 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { ApiStatusError, notAcceptableForm, notFound, tooLargeResourceVersion } from "../errors/api-status-error.ts";
-import { parseFieldSelector } from "../selectors/field-selector.ts";
+import { fieldMatcher } from "../selectors/field-selector.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { encodeProtobuf, encodeProtobufList, encodeWatchFrame, type JsonFields } from "../kinds/schema/protobuf-encode.ts";
-import { parseLabelSelector } from "../selectors/label-selector.ts";
 import { listObjects, parseVersion, type ListPage } from "../rest/list.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 import { WatchStream, type WatchOptions } from "../storage/watch.ts";
@@ -72,10 +71,9 @@ function protobufList(kind: Kind, page: ListPage): Uint8Array {
 /** Predicate of the label and field selectors; `undefined` if there are none. */
 export function parseSelection(
   { kind }: ResourceCall,
-  options: Pick<ListOptions, "labelSelector" | "fieldSelector">,
+  { labels, fields: terms }: Pick<ListOptions, "labels" | "fields">,
 ): ((object: Readonly<ApiObject>) => boolean) | undefined {
-  const labels = parseLabelSelector(options.labelSelector);
-  const fields = parseFieldSelector(options.fieldSelector, kind);
+  const fields = fieldMatcher(terms, kind);
   if (labels === undefined && fields === undefined) return undefined;
   return (object) => (fields === undefined || fields(object)) && (labels === undefined || labels(object.metadata.labels ?? {}));
 }

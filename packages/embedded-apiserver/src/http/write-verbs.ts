@@ -197,8 +197,9 @@ function deletionResponse(
 /** DELETE of a collection. */
 export function* deleteCollectionVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const list = parseListOptions(call.query);
+  const selects = parseSelection(call, list);
   const options = parseDeleteOptions(call.request, call.query);
-  const page = listObjects(context.rest, call.kind, { ...list, namespace: call.target.namespace, selects: parseSelection(call, list) });
+  const page = listObjects(context.rest, call.kind, { ...list, namespace: call.target.namespace, selects });
   for (const { object } of page.items) {
     const { namespace = "", name } = object.metadata;
     const deletion = deleteObject(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFieldSelector } from "./field-selector.ts";
+import { fieldMatcher, parseFieldSelector } from "./field-selector.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 
 const kind: Kind = {
@@ -27,13 +27,23 @@ test.each([
   ["metadata.namespace=ns,spec.nodeName=n2", false],
   ["metadata.name=a\\,b", true],
 ])("%s selects: %s", (selector, expected) => {
-  expect(parseFieldSelector(selector, kind)?.(pod)).toBe(expected);
+  expect(fieldMatcher(parseFieldSelector(selector), kind)?.(pod)).toBe(expected);
 });
 
 test.each([
-  ["foo=bar", "field label not supported: foo"],
   ["spec.nodeName", "invalid selector: 'spec.nodeName'; can't understand 'spec.nodeName'"],
   ["metadata.name=a=b", "invalid field selector: unescaped character in value: 61"],
+  ["metadata.name=a\\b", "invalid field selector: invalid escape sequence: \\b"],
+  ["metadata.name=a\\", "invalid field selector: invalid escape sequence: \\"],
+  ["z,foo=b=c", "invalid field selector: unescaped character in value: 61"],
 ])("%s is refused: %s", (selector, message) => {
-  expect(() => parseFieldSelector(selector, kind)).toThrow(message);
+  expect(() => parseFieldSelector(selector)).toThrow(message);
+});
+
+test.each(["", ",", "=", "!="])("%j selects everything", (selector) => {
+  expect(fieldMatcher(parseFieldSelector(selector), kind)).toBeUndefined();
+});
+
+test("a field that the kind does not support is refused", () => {
+  expect(() => fieldMatcher(parseFieldSelector("foo=bar"), kind)).toThrow("field label not supported: foo");
 });

@@ -1,9 +1,11 @@
 import { badRequest } from "../errors/api-status-error.ts";
+import { byCodeUnits } from "../json/key-order.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 
 export type FieldMatcher = (object: Readonly<ApiObject>) => boolean;
 
-interface Term {
+/** Part of a field selector, such as `spec.nodeName!=a`. */
+export interface FieldTerm {
   readonly field: string;
   readonly negated: boolean;
   readonly value: string;
@@ -15,20 +17,32 @@ const operators = ["!=", "==", "="] as const;
 /**
  * Parses a field selector such as `spec.nodeName=a,status.phase!=Failed`.
  *
- * Source of the grammar and of the messages: k8s.io/apimachinery v0.36.3 pkg/fields/selector.go.
+ * Source of the grammar, of the order and of the messages: k8s.io/apimachinery v0.36.3 pkg/fields/selector.go, `parseSelector`.
  *
- * @returns `undefined` for an empty selector, which selects everything
- * @throws ApiStatusError 400 for an invalid selector, or for a field that the kind does not support
+ * @returns no terms for an empty selector, which selects everything
+ * @throws ApiStatusError 400 for an invalid selector
  */
-export function parseFieldSelector(text: string, kind: Kind): FieldMatcher | undefined {
-  const matchers = splitTerms(text)
+export function parseFieldSelector(text: string): readonly FieldTerm[] {
+  return splitTerms(text)
+    .toSorted(byCodeUnits)
     .filter((term) => term !== "")
-    .map((term) => matcher(parseTerm(term, text), kind));
+    .map((term) => parseTerm(term, text));
+}
+
+/**
+ * Predicate of the terms of a field selector.
+ *
+ * @returns `undefined` if everything is selected
+ * @throws ApiStatusError 400 for a field that the kind does not support
+ */
+export function fieldMatcher(terms: readonly FieldTerm[], kind: Kind): FieldMatcher | undefined {
+  // Source: `hasTerm.Transform`. `=` alone selects everything.
+  const matchers = terms.filter(({ field, value }) => field !== "" || value !== "").map((term) => matcher(term, kind));
   if (matchers.length === 0) return undefined;
   return (object) => matchers.every((matches) => matches(object));
 }
 
-function matcher({ field, negated, value }: Term, kind: Kind): FieldMatcher {
+function matcher({ field, negated, value }: FieldTerm, kind: Kind): FieldMatcher {
   const read = fieldReader(field, kind);
   return (object) => (read(object) === value) !== negated;
 }
@@ -45,7 +59,7 @@ function fieldReader(field: string, kind: Kind): (object: ApiObject) => string {
   );
 }
 
-function parseTerm(term: string, selector: string): Term {
+function parseTerm(term: string, selector: string): FieldTerm {
   for (let index = 0; index < term.length; index++) {
     const operator = operators.find((candidate) => term.startsWith(candidate, index));
     if (operator !== undefined) {
@@ -71,18 +85,15 @@ function splitTerms(text: string): string[] {
 
 function unescapeValue(text: string): string {
   let value = "";
-  for (let index = 0; index < text.length; index++) {
-    const character = text.charAt(index);
-    if (character === "," || character === "=")
-      throw badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
-    if (character !== "\\") {
-      value += character;
-      continue;
-    }
-    const escaped = text.charAt(++index);
-    if (escaped !== "\\" && escaped !== "," && escaped !== "=")
-      throw badRequest(`invalid field selector: invalid escape sequence: \\${escaped}`);
-    value += escaped;
+  let isEscaped = false;
+  for (const character of text) {
+    const isSpecial = character === "\\" || character === "," || character === "=";
+    if (isEscaped && !isSpecial) throw badRequest(`invalid field selector: invalid escape sequence: \\${character}`);
+    if (!isEscaped && isSpecial && character !== "\\")
+      throw badRequest(`invalid field selector: unescaped character in value: ${String(character.charCodeAt(0))}`);
+    isEscaped = !isEscaped && character === "\\";
+    if (!isEscaped) value += character;
   }
+  if (isEscaped) throw badRequest("invalid field selector: invalid escape sequence: \\");
   return value;
 }

@@ -23,6 +23,9 @@ test.each([
   ["replicas<3", false],
   ["other=", false],
   ["app in (in,web)", true],
+  ["app in ()", false],
+  ["app in (,)", false],
+  ["app in (db,,web)", true],
 ])("%s selects: %s", (selector, expected) => {
   expect(parseLabelSelector(selector)?.(labels)).toBe(expected);
 });
@@ -37,6 +40,15 @@ test.each([
   ["a,", "found '', expected: identifier after ','"],
   ["a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
   ["x in a", "unable to parse requirement: found 'a' expected: '('"],
+  ["x in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"],
+  ["x in (!", "unable to parse requirement: found '!', expected: ',', ')' or identifier"],
+  ["x in (a b", "unable to parse requirement: found 'b', expected: ',' or ')'"],
+  ["x in (a,", "unable to parse requirement: found '', expected: ',', or identifier"],
+  ["x in (,(", "unable to parse requirement: found '(', expected: ',', or identifier"],
+  ["x in (b,-)", 'unable to parse requirement: values[0][x]: Invalid value: "-"'],
+  ["x in (-,a,_)", 'unable to parse requirement: [values[0][x]: Invalid value: "-"'],
+  ["a>9223372036854775808", "for 'Gt', 'Lt' operators, the value must be an integer"],
+  ["a>-", "unable to parse requirement: [values[0]: Invalid value"],
   ["a=-", 'unable to parse requirement: values[0][a]: Invalid value: "-"'],
 ])("%s is refused with the real server's words", (selector, message) => {
   expect(() => parseLabelSelector(selector)).toThrow(message);

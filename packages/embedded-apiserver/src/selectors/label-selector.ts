@@ -1,4 +1,7 @@
+import { aggregateProblems } from "../errors/aggregate-problems.ts";
 import { badRequest } from "../errors/api-status-error.ts";
+import { goQuoted } from "../json/go-quote.ts";
+import { byCodeUnits } from "../json/key-order.ts";
 import { labelKeyProblems, labelValueProblems } from "../kinds/validation/label-syntax.ts";
 
 export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
@@ -55,7 +58,7 @@ class Parser {
     if (token.kind !== "identifier") throw requirementError(`found '${token.text}', expected: identifier`);
     const key = token.text;
     const problems = labelKeyProblems(key);
-    if (problems.length > 0) throw requirementError(`<nil>: Invalid value: ${JSON.stringify(key)}: ${problems.join("; ")}`);
+    if (problems.length > 0) throw requirementError(`<nil>: Invalid value: ${goQuoted(key)}: ${problems.join("; ")}`);
     if (negated) return (labels) => !Object.hasOwn(labels, key);
     const following = this.#peek();
     if (following.kind === "end" || following.text === ",") return (labels) => Object.hasOwn(labels, key);
@@ -78,22 +81,37 @@ class Parser {
     return token.text;
   }
 
+  /** Values of `in` and `notin`. Source: `parseValues`. */
   #valueList(): string[] {
     const open = this.#next();
     if (open.text !== "(") throw requirementError(`found '${open.text}' expected: '('`);
+    const first = this.#peek();
+    if (first.text === ")") {
+      this.#position++;
+      return [""];
+    }
+    if (first.kind !== "identifier" && first.text !== ",")
+      throw requirementError(`found '${first.text}', expected: ',', ')' or identifier`);
+    const values = this.#identifiers();
+    this.#position++;
+    return values;
+  }
+
+  /** Values up to the closing parenthesis, which stays. Nothing beside a comma is an empty value. Source: `parseIdentifiersList`. */
+  #identifiers(): string[] {
     const values: string[] = [];
-    let expectsValue = true;
     for (;;) {
       const token = this.#next();
-      if (token.text === ")" || token.text === ",") {
-        if (expectsValue) values.push("");
-        expectsValue = true;
-        if (token.text === ")") return values;
-      } else if (token.kind === "identifier" && expectsValue) {
+      const following = this.#peek().text;
+      if (token.kind === "identifier") {
         values.push(token.text);
-        expectsValue = false;
+        if (following === ")") return values;
+        if (following !== ",") throw requirementError(`found '${following}', expected: ',' or ')'`);
+      } else if (token.text === ",") {
+        if (values.length === 0 || following === "," || following === ")") values.push("");
+        if (following === ")") return values;
       } else {
-        throw requirementError(`found '${token.text}', expected: ',' or ')'`);
+        throw requirementError(`found '${token.text}', expected: ',', or identifier`);
       }
     }
   }
@@ -113,11 +131,17 @@ function startsRequirement(token: Token): boolean {
   return token.kind === "identifier" || (token.kind === "symbol" && token.text === "!");
 }
 
-function requirement(key: string, operator: Operator, values: readonly string[]): LabelMatcher {
-  const problems = values.flatMap((value, index) =>
-    labelValueProblems(value).map((problem) => `values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problem}`),
-  );
-  if (problems.length > 0) throw requirementError(problems.join("; "));
+/** Source: `NewRequirement`. The parser's values are a sorted set. */
+function requirement(key: string, operator: Operator, given: readonly string[]): LabelMatcher {
+  const values = [...new Set(given)].toSorted(byCodeUnits);
+  const problems = [
+    ...(isNumeric(operator) ? values.flatMap(integerProblems) : []),
+    ...values.flatMap((value, index) => {
+      const found = labelValueProblems(value);
+      return found.length === 0 ? [] : [`values[${String(index)}][${key}]: Invalid value: ${goQuoted(value)}: ${found.join("; ")}`];
+    }),
+  ];
+  if (problems.length > 0) throw requirementError(aggregateProblems(problems));
   switch (operator) {
     case "in":
     case "=":
@@ -134,27 +158,38 @@ function requirement(key: string, operator: Operator, values: readonly string[])
   }
 }
 
+function isNumeric(operator: Operator): boolean {
+  return operator === ">" || operator === "<";
+}
+
+function integerProblems(value: string, index: number): string[] {
+  if (tryInteger(value) !== undefined) return [];
+  const given = goQuoted(value);
+  return [`values[${String(index)}]: Invalid value: ${given}: for 'Gt', 'Lt' operators, the value must be an integer`];
+}
+
 function numericRequirement(key: string, operator: ">" | "<", value: string): LabelMatcher {
-  const bound = tryInteger(value);
-  if (bound === undefined)
-    throw requirementError(`values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`);
+  const bound = tryInteger(value) ?? 0n;
   return (labels) => {
     const actual = tryInteger(labels[key] ?? "");
     return actual !== undefined && (operator === ">" ? actual > bound : actual < bound);
   };
 }
 
+/** Integer of 64 bits; `undefined` for any other text. */
 function tryInteger(text: string): bigint | undefined {
-  return /^[+-]?\d+$/.test(text) ? BigInt(text) : undefined;
+  if (!/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text.replace("+", ""));
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
 function requirementError(problem: string): Error {
   return badRequest(`unable to parse requirement: ${problem}`);
 }
 
-/** Splits into the longest possible symbols: `!=` is one, `=!` is two. */
+/** Splits into the longest possible symbols: `!=` is one, `=!` is two. White space is what Go's lexer takes for it. */
 function tokensOf(text: string): Token[] {
-  return [...text.matchAll(/==|!=|[=!(),><]|[^\s=!(),><]+/g)].map(([match]) => ({
+  return [...text.matchAll(/==|!=|[=!(),><]|[^ \t\r\n=!(),><]+/g)].map(([match]) => ({
     kind: /^[=!(),><]/.test(match) ? "symbol" : "identifier",
     text: match,
   }));

@@ -5,7 +5,7 @@ import { limitRangeKind } from "../../kinds/plain/quotas.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject } from "../admission-plugin.ts";
-import { aggregateProblems } from "../aggregate-problems.ts";
+import { aggregateProblems } from "../../errors/aggregate-problems.ts";
 import type { AdmissionContext } from "../admission-context.ts";
 import { applyLimits, claimLimitProblems, podLimitProblems } from "./limits.ts";
 

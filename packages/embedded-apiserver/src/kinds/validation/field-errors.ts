@@ -1,4 +1,5 @@
 import { jsonText } from "../../json/exact-json.ts";
+import { goQuoted } from "../../json/go-quote.ts";
 import type { FieldError } from "../kind.ts";
 
 /** Source of the messages: k8s.io/apimachinery v0.36.3 pkg/util/validation/field/errors.go. */
@@ -59,8 +60,11 @@ function withDetail(text: string, detail: string): string {
 
 /** Go escapes these characters in JSON, but not in plain strings. */
 function shown(value: unknown): string {
-  const json = jsonText(value ?? null);
-  return typeof value === "string" ? json : json.replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026");
+  if (typeof value === "string") return goQuoted(value);
+  return jsonText(value ?? null)
+    .replaceAll("<", "\\u003c")
+    .replaceAll(">", "\\u003e")
+    .replaceAll("&", "\\u0026");
 }
 
 /** Sorts a map by key, as Go prints it. */
