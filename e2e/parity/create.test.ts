@@ -278,6 +278,31 @@ test("a body above 3 MiB is refused with 413", async ({ api, core }) => {
   );
 });
 
+test("a refused write has its warnings, too", async ({ api, core }) => {
+  const invalid = await api.post(`${core}/configmaps`, { metadata: { name: "_" }, foo: 1 });
+  const denied = await api.post(`${core}/pods`, { metadata: { name: "a" }, spec: { containers: [], foo: 1, priorityClassName: "none" } });
+
+  expect([invalid.status, invalid.headers["warning"]]).toMatchInlineSnapshot(`[422, "299 - \\"unknown field \\\\\\"foo\\\\\\"\\""]`);
+  expect([denied.status, denied.headers["warning"]]).toMatchInlineSnapshot(`[403, "299 - \\"unknown field \\\\\\"spec.foo\\\\\\"\\""]`);
+});
+
+test("each warning is sent once, and all are cut when they are long together", async ({ api, core }) => {
+  const warningsFor = async (fields: Record<string, unknown>): Promise<string[]> => {
+    const { headers } = await api.post(`${core}/configmaps?dryRun=All`, { metadata: { name: "a" }, ...fields });
+    return String(headers["warning"]).split(/, (?=299 - )/);
+  };
+  const long = (count: number): Record<string, unknown> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${String(index).padStart(2, "0")}${"x".repeat(483)}`, 1]));
+
+  expect((await warningsFor(long(8))).map((warning) => warning.length)).toMatchInlineSnapshot(`[511, 511, 511, 511, 511, 511, 511, 511]`);
+  expect((await warningsFor(long(9))).map((warning) => warning.length)).toMatchInlineSnapshot(
+    `[265, 265, 265, 265, 265, 265, 265, 265, 265]`,
+  );
+  expect((await warningsFor(long(20))).map((warning) => warning.length)).toMatchInlineSnapshot(
+    `[265, 265, 265, 265, 265, 265, 265, 265, 265, 265, 265, 265, 265, 265, 265, 265]`,
+  );
+});
+
 test("unknown fields cause warnings, by default and with fieldValidation=Warn", async ({ api, core }) => {
   const body = { metadata: { name: "a", nickname: "b" }, colour: "red" };
   const byDefault = await api.post(`${core}/configmaps`, body);

@@ -5,6 +5,7 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { JsonFields } from "../kinds/schema/protobuf-encode.ts";
 import type { ListPage } from "../rest/list.ts";
 import type { ApiResponse } from "./api-request.ts";
+import { warningHeader } from "./warnings.ts";
 
 /** Headers of every response, as on the real server. */
 const commonHeaders = { "cache-control": "no-cache, private" };
@@ -43,10 +44,8 @@ export function stream(body: AsyncIterable<Uint8Array>, contentType = "applicati
 
 /** Adds `Warning` headers. */
 export function withWarnings(response: ApiResponse, warnings: readonly string[]): ApiResponse {
-  // The real server drops a warning that no header can contain: the one about duplicate keys of YAML has several lines.
-  const shown = warnings.filter((warning) => !/\p{Cc}/u.test(warning));
-  if (shown.length === 0) return response;
-  const header = shown.map((warning) => `299 - "${warning.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(", ");
+  const header = warningHeader(warnings);
+  if (header === undefined) return response;
   return { ...response, headers: { ...response.headers, warning: header } };
 }
 
