@@ -233,18 +233,58 @@ test("YAML is read and written", async ({ api, core }) => {
   expect([watched.status, watched.body]).toEqual([406, expect.stringContaining("application/json;stream=watch")]);
 });
 
-test("keys of YAML that occur twice are refused on request", async ({ api, core }) => {
+test("keys of YAML that occur twice cause a warning each, or are refused on request", async ({ api, core }) => {
   const body = "metadata:\n  name: a\n  name: b\nfoo: 1\ndata:\n  x: y\n  x: z\n";
   const post = async (query: string): Promise<unknown> => {
-    const { status, body: answer } = await api.request("POST", `${core}/configmaps${query}`, { body, headers: { "content-type": yaml } });
-    return [status, answer.message ?? answer.data];
+    const answer = await api.request("POST", `${core}/configmaps${query}`, { body, headers: { "content-type": yaml } });
+    return [answer.status, answer.body.message ?? answer.body.data, answer.headers["warning"]];
   };
 
   expect(await post("?fieldValidation=Strict")).toEqual([
     400,
     'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:\n  line 3: key "name" already set in map\n  line 7: key "x" already set in map, unknown field "foo"',
+    undefined,
   ]);
-  expect(await post("")).toEqual([201, { x: "z" }]);
+  expect(await post("")).toEqual([
+    201,
+    { x: "z" },
+    String.raw`299 - "line 3: key \"name\" already set in map", 299 - "line 7: key \"x\" already set in map", 299 - "unknown field \"foo\""`,
+  ]);
+});
+
+test("problems of YAML are told in the order in which Go's library finds them", async ({ api, core }) => {
+  const warningsOf = async (body: string): Promise<unknown> => {
+    const text = `metadata: {name: a}\n${body}`;
+    const answer = await api.request("POST", `${core}/configmaps?dryRun=All`, { body: text, headers: { "content-type": yaml } });
+    return String(answer.headers["warning"]).split(/, (?=299 - )/);
+  };
+
+  expect(await warningsOf("z: 1\nx:\n- a: 1\n  a:\n    b: c\n    b: d\n")).toMatchInlineSnapshot(`
+    [
+      "299 - \\"line 7: key \\\\\\"b\\\\\\" already set in map\\"",
+      "299 - \\"line 6: key \\\\\\"a\\\\\\" already set in map\\"",
+      "299 - \\"unknown field \\\\\\"x\\\\\\"\\"",
+      "299 - \\"unknown field \\\\\\"z\\\\\\"\\"",
+    ]
+  `);
+  expect(await warningsOf("x: &m\n  a: b\n  a: c\nz:\n  <<: *m\n  b: c\n  a: d\n")).toMatchInlineSnapshot(`
+    [
+      "299 - \\"line 4: key \\\\\\"a\\\\\\" already set in map\\"",
+      "299 - \\"line 8: key \\\\\\"a\\\\\\" already set in map\\"",
+      "299 - \\"unknown field \\\\\\"x\\\\\\"\\"",
+      "299 - \\"unknown field \\\\\\"z\\\\\\"\\"",
+    ]
+  `);
+  expect(await warningsOf("x:\n  1: a\n  '1': a\n  1: b\n  true: c\n  yes: d\n  k: &a\n    b\n  k: !!str\n    z\n  k:\n    w\n"))
+    .toMatchInlineSnapshot(`
+    [
+      '299 - "line 5: key 1 already set in map"',
+      '299 - "line 7: key true already set in map"',
+      "299 - \\"line 10: key \\\\\\"k\\\\\\" already set in map\\"",
+      "299 - \\"line 13: key \\\\\\"k\\\\\\" already set in map\\"",
+      "299 - \\"unknown field \\\\\\"x\\\\\\"\\"",
+    ]
+  `);
 });
 
 test("bodies that are no object are 400", async ({ api, core }) => {

@@ -2,7 +2,7 @@ import { badRequest } from "../errors/api-status-error.ts";
 import { parseExactJson, withExactNumbers } from "../json/exact-json.ts";
 import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { parseYaml } from "../json/yaml.ts";
+import { parseYaml, strictWarnings } from "../json/yaml.ts";
 import { duplicateFields } from "../kinds/schema/duplicate-fields.ts";
 import type { WriteOptions } from "../rest/rest-context.ts";
 
@@ -25,7 +25,7 @@ export function parseApplyBody(body: Uint8Array, options: WriteOptions): { reado
       const problem = options.fieldValidation === "Ignore" ? undefined : duplicates();
       if (problem === undefined) return;
       if (options.fieldValidation === "Strict") throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${problem}`);
-      for (const line of problem.split("\n").slice(1)) options.warn?.(line.trim());
+      for (const warning of strictWarnings(problem)) options.warn?.(warning);
     },
   };
 }

@@ -2,6 +2,7 @@ import { badRequest } from "../errors/api-status-error.ts";
 import { InexactIntegerError, parseExactJson, withExactNumbers } from "../json/exact-json.ts";
 import { goJsonError } from "../json/go-json-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { withSortedKeys } from "../json/key-order.ts";
 import { parseYaml } from "../json/yaml.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
@@ -52,7 +53,8 @@ function parseText(body: Uint8Array, expected: string): JsonValue {
 
 function parseYamlText(body: Uint8Array, expected: string): JsonValue {
   try {
-    return withExactNumbers(parseYaml(decoder.decode(body)).value);
+    // The real server turns YAML into JSON with sorted keys, and decodes that.
+    return withSortedKeys(withExactNumbers(parseYaml(decoder.decode(body)).value)) as JsonValue;
   } catch (error) {
     throw unrecognized({ expected, body }, `yaml: ${messageOf(error)}`);
   }

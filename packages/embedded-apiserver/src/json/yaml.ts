@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
-import type { Document, LineCounter, Pair, SchemaOptions } from "yaml";
+import type { Document, SchemaOptions } from "yaml";
 import { once } from "../kinds/schema/once.ts";
 import type { JsonValue } from "./json-value.ts";
+import { duplicateKeys } from "./yaml-duplicates.ts";
 
 /** Loaded with the first YAML body, because few clients send any. */
 const loadedYaml = once(() => createRequire(import.meta.url)("yaml") as typeof import("yaml"));
@@ -38,9 +39,9 @@ export interface ParsedYaml {
  * @throws Error of the library if the text is malformed
  */
 export function parseYaml(text: string): ParsedYaml {
-  const { parseAllDocuments, LineCounter: Lines, visit } = loadedYaml();
-  const lineCounter: LineCounter = new Lines();
-  const documents = parseAllDocuments(text, {
+  const yaml = loadedYaml();
+  const lineCounter = new yaml.LineCounter();
+  const documents = yaml.parseAllDocuments(text, {
     version: "1.1",
     uniqueKeys: false,
     intAsBigInt: true,
@@ -52,23 +53,27 @@ export function parseYaml(text: string): ParsedYaml {
   if (document === undefined) return { value: null, duplicates: undefined };
   const [error] = document.errors;
   if (error !== undefined) throw error;
-  const lines: string[] = [];
-  visit(document, {
-    Map: (_key, map) => {
-      const seen = new Set<string>();
-      for (const { key } of map.items as readonly Pair[]) {
-        const { value, range } = (key ?? {}) as { value?: unknown; range?: readonly number[] };
-        const name = String(value);
-        if (seen.has(name))
-          lines.push(`  line ${lineCounter.linePos(range?.[0] ?? 0).line}: key ${JSON.stringify(name)} already set in map`);
-        seen.add(name);
-      }
-    },
-  });
+  const problems = duplicateKeys({ yaml, document, lineCounter });
   return {
     value: document.toJS() as JsonValue | bigint,
-    duplicates: lines.length === 0 ? undefined : `yaml: unmarshal errors:\n${lines.join("\n")}`,
+    duplicates: problems.length === 0 ? undefined : `${strictErrors}${problems.map((problem) => `  ${problem}`).join("\n")}`,
   };
+}
+
+/** Beginning of the error of strict decoding; the problems follow, a line each. Source: go.yaml.in/yaml v2.4.3 yaml.go, `TypeError`. */
+const strictErrors = "yaml: unmarshal errors:\n";
+
+/**
+ * Warnings about a problem of strict decoding: keys that occur twice in YAML are a warning each.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `parseYAMLWarnings`.
+ */
+export function strictWarnings(problem: string): string[] {
+  if (!problem.startsWith(strictErrors)) return [problem];
+  return problem
+    .slice(strictErrors.length)
+    .split("\n")
+    .map((line) => line.trim());
 }
 
 type Tags = Parameters<Extract<NonNullable<SchemaOptions["customTags"]>, (...tags: never) => unknown>>[0];

@@ -3,6 +3,7 @@ import { apiVersionOf } from "../kinds/api-version.ts";
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { goJson } from "../json/go-json.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { strictWarnings } from "../json/yaml.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
@@ -86,7 +87,7 @@ function decodeFields(
   if (options.fieldValidation === "Ignore") return object;
   const problems = options.strictProblems?.(unknownFields) ?? unknownFields.map(unknownField);
   if (problems.length > 0 && options.fieldValidation === "Strict") throw asProblem(`strict decoding error: ${problems.join(", ")}`);
-  for (const problem of problems) options.warn?.(problem);
+  for (const warning of problems.flatMap(strictWarnings)) options.warn?.(warning);
   return object;
 }
 
