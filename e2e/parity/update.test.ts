@@ -418,3 +418,18 @@ test("no finalizer can be added to an object that is being deleted", async ({ ap
   `);
   await api.patch("merge", `${core}/configmaps/settings`, { metadata: { finalizers: null } });
 });
+
+test("empty lists that are always written are null, as if they were absent, and are no change", async ({ api, core, namespace }) => {
+  const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`;
+  const slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+  const role = { metadata: { name: "a" }, rules: [] };
+  const created = await api.put(`${roles}/a`, role);
+  const updated = await api.put(`${roles}/a`, role);
+  const slice = await api.post(slices, { metadata: { name: "a" }, addressType: "IPv4", endpoints: [], ports: [] });
+  const range = await api.post(`${core}/limitranges?dryRun=All`, { metadata: { name: "a" }, spec: { limits: [] } });
+
+  expect([created.status, created.body.rules, updated.status, updated.body.rules]).toEqual([201, null, 200, null]);
+  expect(updated.body.metadata.resourceVersion).toBe(created.body.metadata.resourceVersion);
+  expect([slice.status, slice.body.endpoints, slice.body.ports]).toEqual([201, null, null]);
+  expect([range.status, range.body.spec]).toEqual([201, { limits: null }]);
+});

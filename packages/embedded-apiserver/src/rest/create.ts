@@ -2,6 +2,7 @@ import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { admitThrough } from "../admission/admission-plugin.ts";
 import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../errors/api-status-error.ts";
 import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../kinds/kind.ts";
+import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { prepareWrite } from "../storage/webhook-view.ts";
@@ -50,6 +51,7 @@ export function* createObject(
   const { metadata } = object;
   checkObject(kind, object, options.dryRun === true);
   if (plugins.length > 0) yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
+  dropEmptyLists(kind, object);
   const ordered = orderMetadata(object);
   const converting = options.dryRun === true ? undefined : prepareWrite(kind, ordered);
   if (converting !== undefined) yield converting;

@@ -1,6 +1,7 @@
 import { admitThrough, type AdmissionPlugin } from "../admission/admission-plugin.ts";
 import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
+import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
@@ -99,6 +100,8 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   keepMetadata(object, old, options.scope);
   keepScope(kind, object, old, options.scope);
   if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
+  // The stored object has no such lists, and an empty list is no change.
+  dropEmptyLists(kind, object);
   shareUnchanged(object, old);
   if (options.scope !== "all") finishUpdate(kind, object, old, { scope: options.scope, warn: options.warn });
   if (plugins.length > 0) yield* admit("validate");
