@@ -187,3 +187,33 @@ test("a namespace without its own finalizers is removed by the second deletion",
   expect((await api.delete(path)).status).toBe(200);
   expect((await api.get(path)).status).toBe(404);
 });
+
+test("namespaces/finalize writes everything but the status, and checks the finalizers", async ({ api, namespace }) => {
+  const path = `/api/v1/namespaces/${namespace}`;
+  const metadata = { name: namespace, labels: { a: "b" }, annotations: { c: "d" } };
+  const refused = await api.put(`${path}/finalize`, { metadata, spec: { finalizers: ["foo", "example.com/x"] } });
+  const finalized = await api.put(`${path}/finalize?dryRun=All`, {
+    metadata,
+    spec: { finalizers: ["kubernetes", "example.com/x"] },
+    status: { phase: "Terminating" },
+  });
+
+  expect(refused.body.details.causes).toMatchInlineSnapshot(`
+    [
+      {
+        field: "spec.finalizers[0]",
+        message: 'Invalid value: "foo": name is neither a standard finalizer name nor is it fully qualified',
+        reason: "FieldValueInvalid",
+      },
+    ]
+  `);
+  expect([finalized.status, finalized.body.metadata.labels, finalized.body.metadata.annotations]).toEqual([
+    200,
+    { a: "b", "kubernetes.io/metadata.name": namespace },
+    { c: "d" },
+  ]);
+  expect([finalized.body.spec, finalized.body.status.phase]).toEqual([{ finalizers: ["kubernetes", "example.com/x"] }, "Active"]);
+  expect((await api.put(`${path}/finalize`, { metadata: { name: "other" } })).body.message).toBe(
+    `the name of the object (other) does not match the name on the URL (${namespace})`,
+  );
+});

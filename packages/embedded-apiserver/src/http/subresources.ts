@@ -1,6 +1,7 @@
 import { ApiStatusError, notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { namespaceFinalizeKind } from "../kinds/namespace.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
 import { nodeProxyVerb } from "../kubelet-proxy/node-proxy.ts";
 import { podLogVerb } from "../kubelet-proxy/pod-log.ts";
@@ -18,7 +19,6 @@ import { admissionSubject, collectionOf, type WriteOptions } from "../rest/rest-
 import { readScale, scaleOfKind, updateScale } from "../rest/scale.ts";
 import { defaultTokenSeconds, requestToken } from "../authentication/token-request.ts";
 import type { Steps } from "../rest/steps.ts";
-import { updateObject } from "../rest/update.ts";
 import type { StoredObject } from "../storage/storage.ts";
 import { patchJson } from "../patch/patch-json.ts";
 import type { ApiResponse } from "./api-request.ts";
@@ -141,20 +141,9 @@ function admitted(context: ResourceContext, call: ResourceCall, type: DecodedTyp
   });
 }
 
+/** PUT of `namespaces/finalize`. */
 function* finalizeVerb(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
-  const options = writeOptionsOf(call, "UpdateOptions");
-  const wanted = decodeObject(call.kind, jsonBodyOf(call), options);
-  const uid = wanted.metadata.uid as string | undefined;
-  const change = (object: Readonly<ApiObject>): ApiObject => finalized(object, wanted);
-  return objectResponse(context, call, 200, yield* updateObject(context.rest, addressOf(call), change, { ...options, scope: "all", uid }));
-}
-
-/** Source: pkg/registry/core/namespace/strategy.go of Kubernetes v1.36.3, `namespaceFinalizeStrategy`: the status is kept. */
-function finalized(object: Readonly<ApiObject>, wanted: ApiObject): ApiObject {
-  const { finalizers: _old, ...spec } = object["spec"] ?? {};
-  const finalizers: string[] = wanted["spec"]?.finalizers ?? [];
-  const metadata = { ...object.metadata, resourceVersion: wanted.metadata.resourceVersion };
-  return { ...object, metadata, spec: { ...spec, ...(finalizers.length === 0 ? {} : { finalizers }) } };
+  return yield* replaceVerb(context, { ...call, kind: namespaceFinalizeKind });
 }
 
 function specVerbs(update: PodSpecUpdate): Verbs {

@@ -41,12 +41,23 @@ export const namespaceKind: Kind = {
   columns: [nameColumn, { name: "Status", type: "string", description: "The status of the namespace", cell: phaseOf }, ageColumn],
 };
 
+const { prepareForUpdate: _keepsFinalizers, ...finalizedKind } = namespaceKind;
+
+/** A namespace as `namespaces/finalize` updates it: with everything but its status. Source: the same file, `namespaceFinalizeStrategy`. */
+export const namespaceFinalizeKind: Kind = {
+  ...finalizedKind,
+  validate: (namespace) =>
+    (namespace["spec"].finalizers ?? []).flatMap((name: string, index: number) =>
+      finalizerErrors([name], `spec.finalizers[${String(index)}]`),
+    ),
+};
+
 function phaseOf(namespace: ApiObject): string {
   return namespace["status"].phase ?? "";
 }
 
 function namespaceErrors(namespace: ApiObject, old: ApiObject | undefined): FieldError[] {
-  if (old === undefined) return finalizerErrors(namespace["spec"].finalizers ?? []);
+  if (old === undefined) return finalizerErrors(namespace["spec"].finalizers ?? [], "spec.finalizers");
   const { phase }: { phase?: string } = namespace["status"];
   const isDeleted = namespace.metadata.deletionTimestamp !== undefined;
   const wanted = isDeleted ? "Terminating" : "Active";
@@ -56,8 +67,7 @@ function namespaceErrors(namespace: ApiObject, old: ApiObject | undefined): Fiel
 }
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateFinalizerName. */
-function finalizerErrors(finalizers: readonly string[]): FieldError[] {
-  const field = "spec.finalizers";
+function finalizerErrors(finalizers: readonly string[], field: string): FieldError[] {
   return finalizers.flatMap((name) => {
     const isStandard = name.includes("/") || ["kubernetes", "orphan", "foregroundDeletion"].includes(name);
     const problem = "name is neither a standard finalizer name nor is it fully qualified";

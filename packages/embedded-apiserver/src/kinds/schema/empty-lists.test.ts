@@ -14,7 +14,9 @@ function dropped(group: string, schema: string, fields: Record<string, unknown>)
 test("an empty list that is always written is null, also in items of lists", () => {
   expect(dropped("rbac.authorization.k8s.io", "io.k8s.api.rbac.v1.ClusterRole", { rules: [] })).toEqual({ rules: null });
   expect(
-    dropped("", "io.k8s.api.core.v1.Pod", { spec: { containers: [{ args: [] }], volumes: [{ projected: { sources: [] } }, { emptyDir: {} }] } }),
+    dropped("", "io.k8s.api.core.v1.Pod", {
+      spec: { containers: [{ args: [] }], volumes: [{ projected: { sources: [] } }, { emptyDir: {} }] },
+    }),
   ).toEqual({ spec: { containers: [{ args: [] }], volumes: [{ projected: { sources: null } }, { emptyDir: {} }] } });
 });
 
