@@ -148,3 +148,21 @@ test("StatefulSets and ReplicationControllers can be scaled, Jobs and DaemonSets
   expect(await api.get(`${core}/replicationcontrollers/a/scale`)).toMatchSnapshot("ReplicationController");
   expect(await api.get(`${apps}/daemonsets/a/scale`)).toMatchSnapshot("DaemonSet");
 });
+
+test("who writes a DaemonSet manages its template generation", async ({ api, apps }) => {
+  const path = `${apps}/daemonsets`;
+  const create = await api.create(`${path}?fieldManager=creator`, daemonSetNamed("a"));
+  const { body: labelled } = await api.patch("merge", `${path}/a?fieldManager=labeller`, { metadata: { labels: { a: "b" } } });
+  const { body: replaced } = await api.put(`${path}/a?fieldManager=replacer`, daemonSetNamed("a"));
+
+  const annotationManagers = (body: typeof create): unknown =>
+    body.metadata.managedFields.flatMap((entry: { manager: string; fieldsV1: Record<string, Record<string, unknown>> }) =>
+      entry.fieldsV1["f:metadata"]?.["f:annotations"] === undefined ? [] : [[entry.manager, entry.fieldsV1["f:metadata"]["f:annotations"]]],
+    );
+  const owned = { ".": {}, "f:deprecated.daemonset.template.generation": {} };
+  expect(annotationManagers(create)).toEqual([["creator", owned]]);
+  expect(annotationManagers(labelled)).toEqual([["creator", owned]]);
+  expect(annotationManagers(replaced)).toMatchInlineSnapshot(
+    `[["creator", {}], ["replacer", {f:deprecated.daemonset.template.generation: {}}]]`,
+  );
+});

@@ -22,6 +22,8 @@ export const daemonSetKind: Kind = {
   hasStatus: true,
   hasGeneration: true,
   applyDefaults(daemonSet) {
+    // The real server keeps the number in its internal type, and writes the annotation whenever it converts that.
+    setTemplateGeneration(daemonSet, templateGenerationOf(daemonSet));
     const spec: DaemonSetSpec = daemonSet["spec"];
     const { updateStrategy: strategy } = spec;
     strategy.type ??= "RollingUpdate";
