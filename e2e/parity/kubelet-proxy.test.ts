@@ -37,7 +37,10 @@ test("logs need an existing pod and one of its containers", async ({ api, core }
   const paths = ["none/log", "two/log", "two/log?container=other", "one/log?container=other"];
 
   expect(await answers(paths, (path) => api.get(`${core}/pods/${path}`))).toMatchSnapshot();
-  for (const path of ["one/log", "two/log?container=init"]) expect((await api.get(`${core}/pods/${path}`)).status).toBe(204);
+  for (const path of ["one/log", "two/log?container=init"]) {
+    const { status, headers } = await api.get(`${core}/pods/${path}`);
+    expect([status, headers["content-type"], headers["cache-control"]]).toEqual([204, undefined, "no-cache, private"]);
+  }
 });
 
 test("exec, attach and port-forward need a pod on a node and one of its containers", async ({ api, core }) => {

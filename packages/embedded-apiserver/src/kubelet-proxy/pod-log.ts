@@ -14,7 +14,8 @@ import { containerOf, pathOf, podOf } from "./pod-location.ts";
 /** Maximum bytes read of a kubelet's error message; source: k8s.io/apiserver v0.36.3 generic/rest/response_checker.go. */
 const refusalLimitBytes = 50_000;
 
-const textHeaders: Readonly<Record<string, string>> = { "cache-control": "no-cache, private", "content-type": "text/plain" };
+const noCache: Readonly<Record<string, string>> = { "cache-control": "no-cache, private" };
+const textHeaders: Readonly<Record<string, string>> = { ...noCache, "content-type": "text/plain" };
 
 /**
  * Serves `pods/log` from the pod's kubelet.
@@ -29,7 +30,7 @@ export async function podLogVerb(context: ResourceContext, call: ResourceCall): 
   const pod = podOf(context, call);
   const container = containerOf(pod, query.get("container"));
   const nodeName: string = pod["spec"].nodeName ?? "";
-  if (nodeName === "") return { status: 204, headers: textHeaders, body: new Uint8Array(0) };
+  if (nodeName === "") return { status: 204, headers: noCache, body: new Uint8Array(0) };
   const { origin } = kubeletEndpoint(context.rest, nodeName, call.kind);
   const url = new URL(origin + pathOf("containerLogs", pod.metadata.namespace, pod.metadata.name, container));
   url.search = options.toString();
