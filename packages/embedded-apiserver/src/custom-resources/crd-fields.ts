@@ -70,6 +70,9 @@ export interface CrdVersion {
   readonly name: string;
   readonly served: boolean;
   readonly storage: boolean;
+  readonly deprecated?: boolean;
+  /** Default: made from the names of the version and of its successor. */
+  readonly deprecationWarning?: string;
   readonly schema?: { readonly openAPIV3Schema?: JsonSchema };
   readonly subresources?: {
     readonly status?: object;

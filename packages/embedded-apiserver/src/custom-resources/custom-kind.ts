@@ -6,6 +6,7 @@ import type { OpenApiSchema } from "../kinds/schema/schema.ts";
 import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
 import { compileJsonPath } from "../json/json-path.ts";
+import { deprecationOf } from "./deprecation.ts";
 import { applySchemaDefaults, hasDefaults, prune, pruneNulls } from "./prune-and-default.ts";
 import { customErrors } from "./validate-custom.ts";
 
@@ -18,11 +19,13 @@ const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
  *
  * @param isTerminating - whether the definition is being deleted, so that objects can no longer be created
  */
-export function customKind({ group, names, scope, versions }: CrdSpec, version: CrdVersion, isTerminating: () => boolean): Kind {
+export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: () => boolean): Kind {
+  const { group, names, scope, versions } = spec;
   const schema = version.schema?.openAPIV3Schema ?? {};
   const stored = versions?.find(({ storage }) => storage) ?? version;
   const hasStatus = version.subresources?.status !== undefined;
   const scale = version.subresources?.scale;
+  const deprecation = deprecationOf(spec, version);
   const custom: CustomKind = {
     listKind: names.listKind ?? `${names.kind}List`,
     decode: (body, keepsNulls = false) =>
@@ -39,6 +42,7 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
     ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),
     ...(names.categories === undefined ? {} : { categories: names.categories }),
     namespaced: scope === "Namespaced",
+    ...(deprecation === undefined ? {} : { deprecation }),
     schema: definitionName({ group, version: version.name, kind: names.kind }),
     hasGeneration: true,
     hasStatus,

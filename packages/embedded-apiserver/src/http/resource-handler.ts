@@ -65,7 +65,10 @@ export function handleResource(
     }),
     warnings,
   };
-  const response = runVerb(isBindings ? bindingsVerbs : verbsOf(call), context, call);
+  const verbs: Verbs = isBindings ? bindingsVerbs : verbsOf(call);
+  // The real server's routes of built-in kinds are looked up first.
+  if (kind.deprecation !== undefined && (kind.custom !== undefined || verbs[request.method] !== undefined)) warnings.push(kind.deprecation);
+  const response = runVerb(verbs, context, call);
   const finished = (answer: ApiResponse): ApiResponse => inEncoding(answer, call.output.encoding);
   return response instanceof Promise ? response.then(finished) : finished(response);
 }

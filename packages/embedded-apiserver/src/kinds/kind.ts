@@ -107,6 +107,8 @@ export interface Kind {
   readonly hasScale?: boolean;
   /** Default grace period of a deletion in seconds; absent if objects are deleted immediately. */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
+  /** Warning of every request for a deprecated kind. */
+  readonly deprecation?: string;
   /** Present for kinds whose dependents are orphaned by default, with the warning that such a deletion returns. */
   readonly orphansByDefault?: { readonly warning?: string };
   /** Applies defaults to a new object, before all other hooks. */

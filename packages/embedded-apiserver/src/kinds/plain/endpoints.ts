@@ -16,6 +16,8 @@ export const endpointKinds: readonly Kind[] = [
   plainKind({
     group: "",
     kind: "Endpoints",
+    // Source: k8s.io/api v0.36.3 core/v1/lifecycle.go.
+    deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     plural: "endpoints",
     singular: "endpoints",
     shortNames: ["ep"],
