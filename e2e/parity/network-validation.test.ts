@@ -195,3 +195,35 @@ test("addresses and ranges of services are validated", async ({ api }) => {
     }),
   ).toMatchSnapshot("ranges");
 });
+
+test("the cluster IPs of a service and their families are checked before its other fields", async ({ api, core }) => {
+  const service = (spec: object): object => ({ metadata: { name: "a" }, spec: { ports: [{ port: 0 }], ...spec } });
+
+  expect(
+    await refusals(api, `${core}/services`, {
+      "no address": service({ clusterIP: "x" }),
+      "another address first": service({ clusterIP: "10.0.0.9", clusterIPs: ["10.0.0.8"] }),
+      IPv6: service({ clusterIP: "fd00::1" }),
+      "two addresses": service({ clusterIPs: ["10.0.0.9", "fd00::1"] }),
+      "two families": service({ ipFamilies: ["IPv4", "IPv6"] }),
+      "unknown family": service({ ipFamilies: ["X"] }),
+      "family of another address": service({ clusterIP: "10.0.0.9", ipFamilies: ["IPv6"] }),
+      "both stacks": service({ ipFamilyPolicy: "PreferDualStack", clusterIPs: ["10.0.0.9", "fd00::1"] }),
+    }),
+  ).toMatchSnapshot();
+});
+
+test("a cluster IP cannot be changed, also not to one that is taken or out of range", async ({ api, core }) => {
+  const ports = [{ port: 80 }];
+  const { spec } = await api.create(`${core}/services`, { metadata: { name: "a" }, spec: { ports } });
+  const change = async (clusterIP: string): Promise<string> =>
+    (await api.put(`${core}/services/a`, { metadata: { name: "a" }, spec: { ports, clusterIP } })).body.message;
+
+  for (const clusterIP of ["192.168.1.1", "None"])
+    expect(await change(clusterIP)).toBe(
+      `Service "a" is invalid: spec.clusterIPs[0]: Invalid value: ["${clusterIP}"]: may not change once set`,
+    );
+  await api.put(`${core}/services/a`, { metadata: { name: "a" }, spec: { type: "ExternalName", externalName: "a.example.com" } });
+  const back = await api.put(`${core}/services/a`, { metadata: { name: "a" }, spec: { ports, clusterIP: spec.clusterIP } });
+  expect([back.status, back.body.spec.clusterIPs]).toEqual([200, [spec.clusterIP]]);
+});

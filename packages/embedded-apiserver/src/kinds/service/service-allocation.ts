@@ -1,9 +1,11 @@
+import { isIPv6 } from "node:net";
 import type { Random } from "@virtual-kubelet/clock";
 import { internalError, invalid } from "../../errors/api-status-error.ts";
-import type { ApiObject } from "../kind.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import { parseAddress, toAddress, toServiceRange, type ServiceRange } from "./service-range.ts";
 import { invalidValue } from "../validation/field-errors.ts";
 import { needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec } from "./service-fields.ts";
+import { addressErrors } from "./validate-service.ts";
 
 const qualifiedKind = { group: "", kind: "Service" };
 /** Kubernetes' default range of node ports. */
@@ -16,6 +18,8 @@ export interface ServiceAllocation {
   readonly random: Random;
   /** Range of cluster IPs. */
   readonly range: string;
+  /** Spec before an update. */
+  readonly old?: ServiceSpec;
 }
 
 /**
@@ -25,36 +29,76 @@ export interface ServiceAllocation {
  *
  * Source: Kubernetes v1.36.3 pkg/registry/core/service/storage/alloc.go.
  *
- * @throws ApiStatusError 422 if a requested value is taken or out of range
+ * @throws ApiStatusError 422 if the cluster IPs are invalid, which is checked before all other fields, or if a requested value is taken or out of
+ * range
  */
-export function allocateService(service: ApiObject, services: readonly Readonly<ApiObject>[], { random, range }: ServiceAllocation): void {
+export function allocateService(
+  service: ApiObject,
+  services: readonly Readonly<ApiObject>[],
+  { random, range, old }: ServiceAllocation,
+): void {
   const spec: ServiceSpec = service["spec"];
   const others = services.filter((other) => other.metadata.uid !== service.metadata.uid);
   if (needsClusterIp(spec)) {
     setIpFamilies(service.metadata.name, spec);
-    allocateClusterIp(service, spec, others, { random, range: toServiceRange(range) });
+    // Validation refuses a change of the cluster IP.
+    if (old === undefined || !needsClusterIp(old)) allocateClusterIp(service, spec, others, { random, range: toServiceRange(range) });
   }
   const taken = new Set(others.flatMap((other) => usedNodePorts(other["spec"])));
   if (spec.type === "NodePort" || spec.type === "LoadBalancer") allocateNodePorts(service, spec, taken, random);
   if (needsHealthCheckPort(spec)) spec.healthCheckNodePort ??= freeNodePort(taken, random);
 }
 
+/** Source: the same file, `initIPFamilyFields`. The cluster has IPv4 only. */
 function setIpFamilies(name: string, spec: ServiceSpec): void {
   const isHeadlessWithoutSelector = spec.clusterIP === "None" && spec.selector === undefined;
   spec.ipFamilyPolicy ??= isHeadlessWithoutSelector ? "RequireDualStack" : "SingleStack";
+  refuse(name, addressErrors(spec));
+  refuse(name, [...stackErrors(spec), ...inferFamilies(spec)]);
   spec.ipFamilies ??= ["IPv4"];
-  if (isHeadlessWithoutSelector && spec.ipFamilies.length === 1 && spec.ipFamilyPolicy !== "SingleStack") {
-    spec.ipFamilies = [...spec.ipFamilies, spec.ipFamilies[0] === "IPv4" ? "IPv6" : "IPv4"];
+  if (isHeadlessWithoutSelector) {
+    if (spec.ipFamilies.length === 1 && spec.ipFamilyPolicy !== "SingleStack")
+      spec.ipFamilies = [...spec.ipFamilies, spec.ipFamilies[0] === "IPv4" ? "IPv6" : "IPv4"];
+    return;
   }
-  if (isHeadlessWithoutSelector) return;
   const { ipFamilyPolicy } = spec;
-  const errors =
-    ipFamilyPolicy === "RequireDualStack"
+  refuse(name, [
+    ...(ipFamilyPolicy === "RequireDualStack"
       ? [invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, "this cluster is not configured for dual-stack services")]
-      : [];
-  for (const [index, family] of spec.ipFamilies.entries())
-    if (family !== "IPv4") errors.push(invalidValue(`spec.ipFamilies[${index}]`, family, "not configured on this cluster"));
+      : []),
+    ...spec.ipFamilies.flatMap((family, index) =>
+      family === "IPv4" ? [] : [invalidValue(`spec.ipFamilies[${String(index)}]`, family, "not configured on this cluster")],
+    ),
+  ]);
+}
+
+function refuse(name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid(qualifiedKind, name, errors);
+}
+
+function stackErrors({ ipFamilyPolicy, clusterIPs = [], ipFamilies = [] }: ServiceSpec): FieldError[] {
+  const several = [...(clusterIPs.length === 2 ? ["cluster IPs"] : []), ...(ipFamilies.length === 2 ? ["IP families"] : [])];
+  if (ipFamilyPolicy !== "SingleStack") return [];
+  return several.map((what) =>
+    invalidValue(
+      "spec.ipFamilyPolicy",
+      ipFamilyPolicy,
+      `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
+    ),
+  );
+}
+
+/** Adds the families of cluster IPs whose family the client has not set. */
+function inferFamilies(spec: ServiceSpec): FieldError[] {
+  const { clusterIPs = [] } = spec;
+  const errors: FieldError[] = [];
+  for (const [index, ip] of clusterIPs.entries()) {
+    if (ip === "None") break;
+    if (index < (spec.ipFamilies?.length ?? 0)) continue;
+    if (isIPv6(ip)) errors.push(invalidValue(`spec.clusterIPs[${String(index)}]`, clusterIPs, "IPv6 is not configured on this cluster"));
+    else spec.ipFamilies = [...(spec.ipFamilies ?? []), "IPv4"];
+  }
+  return errors;
 }
 
 function allocateClusterIp(
@@ -74,15 +118,15 @@ function allocateClusterIp(
     spec.clusterIPs = [spec.clusterIP];
     return;
   }
-  const refuse = (problem: string): never => {
+  const refuseIp = (problem: string): never => {
     throw invalid(qualifiedKind, service.metadata.name, [
       invalidValue("spec.clusterIPs", spec.clusterIPs ?? [wanted], `failed to allocate IP ${wanted}: ${problem}`),
     ]);
   };
   const offset = addressOffset(wanted, range);
   if (offset === undefined) return;
-  if (offset < 1 || offset >= range.size - 1) refuse("the provided network does not match the current range");
-  if (taken.has(wanted)) refuse("provided IP is already allocated");
+  if (offset < 1 || offset >= range.size - 1) refuseIp("the provided network does not match the current range");
+  if (taken.has(wanted)) refuseIp("provided IP is already allocated");
 }
 
 function freeAddress(taken: ReadonlySet<string>, range: ServiceRange, random: Random): string {
@@ -115,12 +159,12 @@ function allocateNodePorts(service: ApiObject, spec: ServiceSpec, taken: Set<num
       if (needsNodePorts(spec)) port.nodePort = sibling ?? freeNodePort(taken, random);
       continue;
     }
-    const refuse = (problem: string): never => {
+    const refusePort = (problem: string): never => {
       throw invalid(qualifiedKind, service.metadata.name, [invalidValue(`spec.ports[${index}].nodePort`, wanted, problem)]);
     };
     if (wanted < nodePortRange.from || wanted > nodePortRange.to)
-      refuse(`provided port is not in the valid range. The range of valid ports is ${nodePortRange.from}-${nodePortRange.to}`);
-    if (taken.has(wanted)) refuse("provided port is already allocated");
+      refusePort(`provided port is not in the valid range. The range of valid ports is ${nodePortRange.from}-${nodePortRange.to}`);
+    if (taken.has(wanted)) refusePort("provided port is already allocated");
   }
 }
 

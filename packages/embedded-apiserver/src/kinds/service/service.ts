@@ -43,7 +43,8 @@ export const serviceKind: Kind = {
     dropWhatTheTypeLacks(spec, oldSpec);
     if (spec.type !== "LoadBalancer") service["status"] = { ...service["status"], loadBalancer: {} };
     keepAllocated(spec, oldSpec);
-    allocateService(service, cluster.list(serviceKind), { random, range: serviceClusterIpRange });
+    if (spec.clusterIP !== undefined) spec.clusterIPs ??= [spec.clusterIP];
+    allocateService(service, cluster.list(serviceKind), { random, range: serviceClusterIpRange, old: oldSpec });
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
   nameProblems: dnsLabelProblems,

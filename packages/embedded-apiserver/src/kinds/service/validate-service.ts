@@ -78,7 +78,8 @@ function affinityErrors({ sessionAffinity = "", sessionAffinityConfig }: Service
   return errors;
 }
 
-function addressErrors(spec: ServiceSpec): FieldError[] {
+/** Problems with the cluster IPs and their families. Source: `ValidateServiceClusterIPsRelatedFields`. */
+export function addressErrors(spec: ServiceSpec): FieldError[] {
   const { type, clusterIP, clusterIPs = [], ipFamilies = [], ipFamilyPolicy } = spec;
   if (type === "ExternalName") return [];
   const errors: FieldError[] = [];
