@@ -135,3 +135,18 @@ test("volume attachments are validated", async ({ api, namespace }) => {
   ).toMatchSnapshot("status");
   await api.delete(`${path}/${namespace}`);
 });
+
+test("an empty capacity of a volume is told from an absent one", async ({ api }) => {
+  const volume = (spec: object): object => ({
+    metadata: { name: "a" },
+    spec: { accessModes: ["ReadWriteOnce"], hostPath: { path: "/a" }, ...spec },
+  });
+
+  expect(
+    await refusals(api, "/api/v1/persistentvolumes", {
+      absent: volume({}),
+      empty: volume({ capacity: {} }),
+      "more than storage": volume({ capacity: { storage: "1Gi", cpu: "1" } }),
+    }),
+  ).toMatchSnapshot();
+});

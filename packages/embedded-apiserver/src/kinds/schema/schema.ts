@@ -118,6 +118,9 @@ export function structSchema(definition: string): StructSchema {
   return struct;
 }
 
+/** Maps that validation refuses if they are empty, with a message that shows whether they were absent. */
+const shownEmpty: ReadonlySet<string> = new Set(["io.k8s.api.core.v1.PersistentVolumeSpec.capacity"]);
+
 function fieldsOf(definition: string, openApi: OpenApiSchema): ReadonlyMap<string, FieldSchema> {
   const { pointer = [], always = [] } = schemaFile().wire[definition] ?? {};
   return new Map(
@@ -125,7 +128,7 @@ function fieldsOf(definition: string, openApi: OpenApiSchema): ReadonlyMap<strin
       name,
       {
         schema: typeOf(property),
-        isPointer: pointer.includes(name),
+        isPointer: pointer.includes(name) || shownEmpty.has(`${definition}.${name}`),
         isAlwaysWritten: always.includes(name),
         patchStrategies: property["x-kubernetes-patch-strategy"]?.split(",") ?? [],
         patchMergeKey: property["x-kubernetes-patch-merge-key"],

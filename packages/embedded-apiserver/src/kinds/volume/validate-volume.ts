@@ -2,7 +2,7 @@ import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { nodeSelectorErrors } from "../pod/validate-placement.ts";
 import { hostPathErrors } from "../pod/validate-volumes.ts";
-import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
+import { forbiddenField, inOrder, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { jsonDifference } from "../validation/unified-diff.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { backstepErrors } from "../validation/paths.ts";
@@ -51,7 +51,7 @@ function specErrors(spec: VolumeSpec): FieldError[] {
     ...(accessModes.length === 0 ? [required("spec.accessModes")] : []),
     ...accessModeErrors(accessModes, "spec.accessModes"),
     ...(Object.keys(capacity).length === 0 ? [required("spec.capacity")] : []),
-    ...(isSized ? [] : [notSupported("spec.capacity", spec.capacity, ["storage"])]),
+    ...(isSized ? [] : [notSupported("spec.capacity", spec.capacity === undefined ? null : inOrder(spec.capacity), ["storage"])]),
     ...Object.entries(capacity).flatMap(([name, size]) => capacityErrors(size, `spec.capacity[${name}]`)),
     ...(policy === undefined || reclaimPolicies.includes(policy)
       ? []
