@@ -35,19 +35,22 @@ export const customResourceDefinitionKind: Kind = {
     if (definition["spec"] !== old["spec"]) definition["status"] = { ...definition["status"] };
     noteStoredVersion(definition);
   },
-  prepareForDelete(definition, nowMs) {
+  // Source: pkg/registry/customresourcedefinition/etcd.go, `Delete`.
+  beginDeletion(definition, nowMs) {
     const status: CrdStatus = definition["status"];
+    const time = rfc3339(nowMs);
     const terminating = {
       type: "Terminating",
       status: "True",
-      lastTransitionTime: rfc3339(nowMs),
+      lastTransitionTime: time,
       reason: "InstanceDeletionPending",
       message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
     };
     const finalizers = definition.metadata.finalizers ?? [];
+    const isHeld = finalizers.includes(cleanupFinalizer);
     return {
       ...definition,
-      metadata: { ...definition.metadata, finalizers: [...finalizers.filter((one) => one !== cleanupFinalizer), cleanupFinalizer] },
+      metadata: { ...definition.metadata, deletionTimestamp: time, finalizers: isHeld ? finalizers : [...finalizers, cleanupFinalizer] },
       status: { ...status, conditions: [...(status.conditions ?? []).filter(({ type }) => type !== "Terminating"), terminating] },
     };
   },

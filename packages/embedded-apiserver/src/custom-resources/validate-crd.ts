@@ -5,6 +5,7 @@ import { clientConfigErrors } from "../kinds/plain/validate-webhooks.ts";
 import { immutableErrors } from "../kinds/validation/immutable.ts";
 import { dns1035LabelProblems, dnsSubdomainProblems } from "../kinds/validation/names.ts";
 import type { CrdNames, CrdSpec, CrdStatus, CrdVersion, JsonSchema } from "./crd-fields.ts";
+import { internalVersions } from "./internal-versions.ts";
 import { rulesErrors } from "./validate-rules.ts";
 import { defaultErrors, structuralErrors } from "./validate-schema.ts";
 
@@ -18,6 +19,8 @@ export function crdErrors(definition: ApiObject, old: ApiObject | undefined): Fi
   return [
     ...(isNamed ? [] : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]),
     ...specErrors(spec),
+    // An update of the status does not change the spec.
+    ...(old !== undefined && old["spec"] === spec ? [] : storedVersionErrors(definition["status"], spec.versions ?? [])),
     ...(old === undefined ? [] : updateErrors(spec, old["spec"], isEstablished(old["status"]))),
   ];
 }
@@ -42,7 +45,10 @@ function specErrors(spec: CrdSpec): FieldError[] {
   return [
     ...groupErrors(spec.group),
     ...scopeErrors(spec.scope),
-    ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${index}]`)),
+    ...versions.flatMap(({ schema }, index) =>
+      schema?.openAPIV3Schema === undefined ? [required(`spec.versions[${String(index)}].schema.openAPIV3Schema`)] : [],
+    ),
+    ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${String(index)}]`)),
     ...partErrors(
       versions,
       { part: ({ schema }) => schema, own: "schema", shared: "spec.validation" },
@@ -58,10 +64,14 @@ function specErrors(spec: CrdSpec): FieldError[] {
       },
       columnsErrors,
     ),
-    ...(new Set(names).size < names.length ? [invalidValue("spec.versions", versions, "must contain unique version names")] : []),
+    ...(new Set(names).size < names.length
+      ? [invalidValue("spec.versions", internalVersions(spec.versions), "must contain unique version names")]
+      : []),
     ...(versions.filter(({ storage }) => storage).length === 1
       ? []
-      : [invalidValue("spec.versions", versions, "must have exactly one version marked as storage version")]),
+      : [invalidValue("spec.versions", internalVersions(spec.versions), "must have exactly one version marked as storage version")]),
+    // The internal type also has the first version's name in a field of its own.
+    ...nameErrors(names[0], "spec.version"),
     ...namesErrors(spec.names),
     ...conversionErrors(spec),
   ];
@@ -86,11 +96,58 @@ function scopeErrors(scope: string): FieldError[] {
   return scope === "Cluster" || scope === "Namespaced" ? [] : [notSupported("spec.scope", scope, ["Cluster", "Namespaced"])];
 }
 
-function versionErrors({ name, schema }: CrdVersion, field: string): FieldError[] {
-  const problems = dns1035LabelProblems(name);
+function versionErrors({ name, deprecated, deprecationWarning: warning }: CrdVersion, field: string): FieldError[] {
+  const problems = warning === undefined ? [] : deprecationWarningProblems(warning, deprecated === true);
   return [
-    ...(schema?.openAPIV3Schema === undefined ? [required(`${field}.schema.openAPIV3Schema`)] : []),
-    ...(problems.length > 0 ? [invalidValue(`${field}.name`, name, problems.join(","))] : []),
+    ...nameErrors(name, `${field}.name`),
+    ...problems.map((problem) => invalidValue(`${field}.deprecationWarning`, warning, problem)),
+  ];
+}
+
+function nameErrors(name: string | undefined, field: string): FieldError[] {
+  const problems = name === undefined ? [] : dns1035LabelProblems(name);
+  return problems.length > 0 ? [invalidValue(field, name, problems.join(","))] : [];
+}
+
+/** Source: `validateDeprecationWarning`. */
+function deprecationWarningProblems(warning: string, isDeprecated: boolean): string[] {
+  if (!isDeprecated) return ["can only be set for deprecated versions"];
+  const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(warning);
+  return [
+    ...(Buffer.byteLength(warning) > 256 ? ["must be <= 256 characters long"] : []),
+    ...(warning === "" ? ["must not be an empty string"] : []),
+    ...(unprintable === null
+      ? []
+      : [
+          "must only contain printable UTF-8 characters; non-printable character found at index " +
+            String(Buffer.byteLength(warning.slice(0, unprintable.index))),
+        ]),
+  ];
+}
+
+/** Source: `ValidateCustomResourceDefinitionStoredVersions`. */
+function storedVersionErrors({ storedVersions }: CrdStatus, versions: readonly CrdVersion[]): FieldError[] {
+  const field = "status.storedVersions";
+  if ((storedVersions ?? []).length === 0) return [invalidValue(field, storedVersions, "must have at least one stored version")];
+  const stored = storedVersions ?? [];
+  // A version that occurs twice is found once.
+  const left = new Set(stored);
+  return [
+    ...versions.flatMap(({ name, storage }) =>
+      !left.delete(name) && storage ? [invalidValue(field, stored, `must have the storage version ${name}`)] : [],
+    ),
+    ...stored.flatMap((name, index) =>
+      !left.has(name)
+        ? []
+        : [
+            invalidValue(
+              `${field}[${String(index)}]`,
+              name,
+              `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ` +
+                `ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
+            ),
+          ],
+    ),
   ];
 }
 

@@ -125,8 +125,11 @@ export interface Kind {
   readonly prepareForCreate?: (object: ApiObject, context: WriteContext) => void;
   /** Prepares an update of the object or its status after defaulting and before validation: restores fields that the server owns. */
   readonly prepareForUpdate?: (object: ApiObject, old: Readonly<ApiObject>, context: WriteContext) => void;
-  /** First change of an object whose deletion starts, at a time in milliseconds since the epoch; works on a copy. */
-  readonly prepareForDelete?: (object: Readonly<ApiObject>, nowMs: number) => ApiObject;
+  /**
+   * The object as its first deletion stores it, at a time in milliseconds since the epoch; works on a copy. Of the request's options only the
+   * preconditions count. Default: it is marked or removed as its finalizers, its grace period and the options say.
+   */
+  readonly beginDeletion?: (object: Readonly<ApiObject>, nowMs: number) => ApiObject;
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly fieldSelectors?: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns?: readonly Column[];

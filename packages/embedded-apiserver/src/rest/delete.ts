@@ -86,26 +86,22 @@ export function deleteAdmitted(context: RestContext, { kind, namespace, name }: 
   checkOptions(options);
   checkPreconditions(kind, stored, options);
   const now = context.clock.now();
-  const begun = beginDeletion(kind, stored, now);
-  const plan = isNamespace ? planNamespace(begun, options, now) : planDeletion(kind, begun, options, now);
+  const mark = (object: ApiObject): StoredObject =>
+    options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+  if (kind.beginDeletion !== undefined && stored.object.metadata.deletionTimestamp === undefined)
+    return { stored: mark(kind.beginDeletion(stored.object, now)), isGone: false };
+  const plan = isNamespace ? planNamespace(stored, options, now) : planDeletion(kind, stored, options, now);
   if (plan.kind === "keep") return { stored, isGone: false };
   let current = stored;
   if (plan.kind === "mark") {
-    const object = {
-      ...begun.object,
+    current = mark({
+      ...stored.object,
       ...(isNamespace ? { status: { ...stored.object["status"], phase: "Terminating" } } : {}),
       metadata: plan.metadata,
-    } as ApiObject;
-    current = options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+    });
     if (!plan.thenRemove) return { stored: current, isGone: false };
   }
   return { stored: options.dryRun === true ? current : collection.remove(current), isGone: true };
-}
-
-/** Applies the kind's `prepareForDelete`. */
-function beginDeletion(kind: Kind, stored: StoredObject, now: number): StoredObject {
-  if (kind.prepareForDelete === undefined || stored.object.metadata.deletionTimestamp !== undefined) return stored;
-  return new StoredObject(kind.prepareForDelete(stored.object, now), stored.resourceVersion);
 }
 
 function checkOptions({ propagationPolicy }: DeleteOptions): void {
@@ -118,10 +114,11 @@ function checkOptions({ propagationPolicy }: DeleteOptions): void {
 
 function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourceVersion }: DeleteOptions): void {
   const { name, uid: actualUid, resourceVersion: actualVersion } = object.metadata;
-  // Other conflicts name the resource, but the real server names the kind in this one.
+  // Other conflicts name the resource, but the real server names the kind in most of these.
   const subject = { group: kind.group, plural: kind.kind };
+  const isOwnCheck = kind.beginDeletion !== undefined || (kind.kind === "Namespace" && kind.group === "");
   if (uid !== undefined && uid !== actualUid) {
-    if (kind.kind === "Namespace" && kind.group === "") throw uidConflict(kind, name, uid, actualUid);
+    if (isOwnCheck) throw uidConflict(kind, name, uid, actualUid);
     throw conflict(
       subject,
       name,
@@ -129,6 +126,10 @@ function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourc
     );
   }
   if (resourceVersion !== undefined && resourceVersion !== actualVersion) {
+    if (isOwnCheck) {
+      const problem = `ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${actualVersion}`;
+      throw conflict(kind, name, `Precondition failed: ${problem}`);
+    }
     throw conflict(
       subject,
       name,
