@@ -75,9 +75,8 @@ test("a stored version stays, and the first deletion only marks the definition",
     await api.delete(path, { preconditions: { resourceVersion: "1" } }),
     await api.delete(`/api/v1/namespaces/${namespace}`, { preconditions: { resourceVersion: "1" } }),
   ];
-  expect(
-    wrong.map(({ status, body }) => [status, body.message.replace(/(meta: ).*/, "$1…").replaceAll(namespace, "NAMESPACE")]),
-  ).toMatchInlineSnapshot(`
+  expect(wrong.map(({ status, body }) => [status, body.message.replace(/(meta: ).*/, "$1…").replaceAll(namespace, "NAMESPACE")]))
+    .toMatchInlineSnapshot(`
     [
       [
         409,

@@ -52,6 +52,8 @@ const connectVerbs = ["create", "get"];
 
 const core = (kind: string): BodyKind => ({ group: "", version: "v1", kind });
 
+const proxyVerbs = ["create", "delete", "get", "patch", "update"];
+
 /** Subresources other than `status` and `scale`. */
 const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
   certificatesigningrequests: [
@@ -62,7 +64,7 @@ const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
     },
   ],
   namespaces: [{ name: "finalize", body: core("Namespace"), verbs: ["update"] }],
-  nodes: [{ name: "proxy", body: core("NodeProxyOptions"), verbs: ["create", "delete", "get", "patch", "update"] }],
+  nodes: [{ name: "proxy", body: core("NodeProxyOptions"), verbs: proxyVerbs }],
   pods: [
     { name: "attach", body: core("PodAttachOptions"), verbs: connectVerbs },
     { name: "binding", body: core("Binding"), verbs: ["create"] },
@@ -71,8 +73,10 @@ const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
     { name: "exec", body: core("PodExecOptions"), verbs: connectVerbs },
     { name: "log", body: core("Pod"), verbs: ["get"] },
     { name: "portforward", body: core("PodPortForwardOptions"), verbs: connectVerbs },
+    { name: "proxy", body: core("PodProxyOptions"), verbs: proxyVerbs },
     { name: "resize", body: core("Pod"), verbs: statusVerbs },
   ],
+  services: [{ name: "proxy", body: core("ServiceProxyOptions"), verbs: proxyVerbs }],
   serviceaccounts: [{ name: "token", body: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }, verbs: ["create"] }],
 };
 

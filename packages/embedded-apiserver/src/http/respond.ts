@@ -52,7 +52,7 @@ export function withWarnings(response: ApiResponse, warnings: readonly string[])
 /** Encodes a page as a list object. The items are the cached JSON without kind and version, which only lists of custom resources repeat. */
 export function listBytes(kind: Kind, page: ListPage): Uint8Array {
   const prefix = kind.custom === undefined ? Buffer.byteLength(JSON.stringify({ kind: kind.kind, apiVersion: apiVersionOf(kind) })) : 1;
-  const head = JSON.stringify({ kind: listKindOf(kind), apiVersion: apiVersionOf(kind), metadata: listMetadata(page) });
+  const head = JSON.stringify({ kind: listKindOf(kind), apiVersion: apiVersionOf(kind), metadata: ownListMetadata(kind, page) });
   const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
   page.items.forEach((stored, index) => {
     parts.push(index === 0 ? itemStart : nextItemStart, stored.json.subarray(prefix));
@@ -64,6 +64,11 @@ export function listBytes(kind: Kind, page: ListPage): Uint8Array {
 const itemStart = Buffer.from("{");
 const nextItemStart = Buffer.from(",{");
 const listEnd = Buffer.from("]}");
+
+/** Metadata of a list of whole objects. Those of custom resources always have a continue token, as an untyped list of Go has. */
+function ownListMetadata(kind: Kind, page: ListPage): ReturnType<typeof listMetadata> {
+  return kind.custom === undefined ? listMetadata(page) : { ...listMetadata(page), continue: page.continue ?? "" };
+}
 
 /** Metadata of a list; without a resourceVersion if its items are not stored. */
 export function listMetadata(page: ListPage): Partial<Pick<ListPage, "resourceVersion" | "continue" | "remainingItemCount">> {
