@@ -65,29 +65,6 @@ difference("`/proxy` of a node or pod at a loopback address", async ({ api, name
   expect((await api.get(`${core}/pods/local:1/proxy/healthz`)).status).toBe(perServer({ embedded: 503, "kube-apiserver": 400 }));
 });
 
-difference("MutatingAdmissionPolicies", async ({ api, namespace, core }) => {
-  const path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
-  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": namespace } };
-  const resourceRules = [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }];
-  const expression = `[JSONPatch{op: "add", path: "/data", value: {"from": "policy"}}]`;
-  const mutations = [{ patchType: "JSONPatch", jsonPatch: { expression } }];
-  const spec = { matchConstraints: { namespaceSelector, resourceRules }, reinvocationPolicy: "Never", mutations };
-  const { headers } = await api.post(path, { metadata: { name: namespace }, spec });
-  await api.create(path.replace("policies", "policybindings"), { metadata: { name: namespace }, spec: { policyName: namespace } });
-  const warning = '299 - "the embedded API server stores this MutatingAdmissionPolicy, but does not apply it"';
-  expect(headers["warning"]).toBe(perServer({ embedded: warning, "kube-apiserver": undefined }));
-
-  await eventually(
-    async () => {
-      const { body } = await api.post(`${core}/configmaps`, { metadata: { generateName: "a-" } });
-      expect(body.data).toEqual(perServer({ embedded: undefined, "kube-apiserver": { from: "policy" } }));
-    },
-    { timeoutMs: 30_000 },
-  );
-  await api.delete(`${path.replace("policies", "policybindings")}/${namespace}`);
-  await api.delete(`${path}/${namespace}`);
-});
-
 test("every resource of the real server is described", async ({ api }) => {
   const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   const described: string[] = [];

@@ -1,10 +1,10 @@
 import type { UserInfo } from "../authentication/user-info.ts";
-import { admissionTypes } from "./admission-types.ts";
+import { admissionTypes, isPatchType, patchFieldType } from "./admission-types.ts";
 import { compileExpression, type CompiledExpression, type Evaluation } from "./compile.ts";
 import type { Environment } from "./environment.ts";
 import type { Activation } from "./evaluate.ts";
 import { AuthorizerValue, ResourceCheck, type Authorize, type CheckedResource } from "./functions/authorizer.ts";
-import { baseFunctions } from "./functions/index.ts";
+import { baseFunctions, mutationFunctions } from "./functions/index.ts";
 import { jsonValue } from "./json-values.ts";
 import { formatType, type CelType } from "./types.ts";
 import type { Value } from "./values.ts";
@@ -13,6 +13,8 @@ import type { Value } from "./values.ts";
 export interface AdmissionVariables {
   readonly params?: boolean;
   readonly authorizer?: boolean;
+  /** Whether the expression can create patches: `Object{...}`, `JSONPatch{...}` and `jsonpatch.escapeKey`. Default: false. */
+  readonly patchTypes?: boolean;
   /** Types of the members of `variables`, by name. */
   readonly composed?: ReadonlyMap<string, CelType>;
   /** Types of `object`, `oldObject` and `params`; default: `dyn`. */
@@ -25,7 +27,8 @@ export interface AdmissionVariables {
 const variablesType = "kubernetes.variables";
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/cel/compile.go and composition.go. */
-function admissionEnvironment({ params, authorizer, composed, objectType, paramsType, fieldType }: AdmissionVariables): Environment {
+function admissionEnvironment(given: AdmissionVariables): Environment {
+  const { params, authorizer, patchTypes = false, composed, objectType, paramsType, fieldType } = given;
   const dyn: CelType = { kind: "dyn" };
   const variables = new Map<string, CelType>([
     ["object", objectType ?? dyn],
@@ -41,10 +44,13 @@ function admissionEnvironment({ params, authorizer, composed, objectType, params
   if (composed !== undefined) variables.set("variables", { kind: "object", name: variablesType });
   return {
     variables,
-    functions: baseFunctions,
-    fieldType: (type, field) =>
-      type === variablesType ? composed?.get(field) : (admissionTypes[type]?.[field] ?? fieldType?.(type, field)),
-    hasType: (type) => type === "JSONPatch",
+    functions: patchTypes ? mutationFunctions : baseFunctions,
+    fieldType: (type, field) => {
+      if (type === variablesType) return composed?.get(field);
+      const patchField = patchTypes ? patchFieldType(type, field) : undefined;
+      return patchField ?? admissionTypes[type]?.[field] ?? fieldType?.(type, field);
+    },
+    ...(patchTypes ? { hasType: isPatchType } : {}),
   };
 }
 
@@ -60,17 +66,25 @@ export type AdmissionCompilation =
  * @returns the expression, or the problem with it in the API server's words
  */
 export function compileAdmissionExpression(source: string, variables: AdmissionVariables, types: readonly string[]): AdmissionCompilation {
-  const { compiled, problem } = compileExpression(admissionEnvironment(variables), source);
-  if (compiled === undefined) return { problem };
-  const actual = formatType(compiled.outputType);
-  if (types.includes(actual) || types.includes("any")) return { compiled };
+  const compilation = compileExpression(admissionEnvironment(variables), source);
+  const { outputType } = compilation;
+  if (outputType === undefined) return { problem: String(compilation.problem) };
+  const actual = formatType(outputType);
+  if (types.includes(actual) || types.includes("any")) return compilation;
   const named = types.map(shownType);
   const wanted = named.length === 1 ? String(named[0]) : `one of [${named.join(" ")}]`;
   return { problem: `must evaluate to ${wanted} but got ${shownType(actual)}` };
 }
 
+/** Names of types in cel-go's `Type.String`, where they differ from those in its messages. */
+const shownTypes: Readonly<Record<string, string>> = {
+  null: "null_type",
+  timestamp: "google.protobuf.Timestamp",
+  duration: "google.protobuf.Duration",
+};
+
 function shownType(name: string): string {
-  return name === "null" ? "null_type" : name;
+  return shownTypes[name] ?? name;
 }
 
 /** Values of an admission's variables. */

@@ -1,4 +1,4 @@
-import { listType, mapType, stringType, type CelType } from "./types.ts";
+import { dynType, listType, mapType, stringType, type CelType } from "./types.ts";
 
 type Fields = Readonly<Record<string, CelType>>;
 
@@ -41,6 +41,23 @@ export const admissionTypes: Readonly<Record<string, Fields>> = {
     finalizers: listType(stringType),
   },
   "kubernetes.Namespace": { metadata: object("NamespaceMetadata"), spec: object("NamespaceSpec"), status: object("NamespaceStatus") },
-  // Source: k8s.io/apiserver v0.36.3 pkg/cel/mutation/jsonpatch.go.
-  JSONPatch: { ...strings("op", "path", "from"), value: { kind: "dyn" } },
 };
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/cel/mutation/jsonpatch.go. */
+const jsonPatchFields: Fields = { ...strings("op", "path", "from"), value: dynType };
+
+/**
+ * Whether a mutation can create messages of a type: `JSONPatch`, `Object`, and a type such as `Object.spec` for each path.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/cel/mutation/typeresolver.go.
+ */
+export function isPatchType(type: string): boolean {
+  return type === "JSONPatch" || type === "Object" || type.startsWith("Object.");
+}
+
+/** Type of a field of a patch; objects may have all fields. `undefined` if the type is no patch. */
+export function patchFieldType(type: string, field: string): CelType | undefined {
+  // The real server has a type without a name for unknown fields.
+  if (type === "JSONPatch") return jsonPatchFields[field] ?? { kind: "object", name: "" };
+  return isPatchType(type) ? dynType : undefined;
+}

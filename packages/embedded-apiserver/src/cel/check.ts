@@ -148,7 +148,8 @@ class Checker {
       if (expression.kind !== "ident") this.#names.set(expression, name);
       return variable;
     }
-    const of = typeNames.get(name);
+    const of: CelType | undefined =
+      typeNames.get(name) ?? (this.#environment.hasType?.(name) === true ? { kind: "object", name } : undefined);
     if (of === undefined) return undefined;
     this.#names.set(expression, name);
     return { kind: "type", of };

@@ -5,7 +5,7 @@ import { planProgram, type Activation, type Program } from "./evaluate.ts";
 import { issuesText, type Expression } from "./expression.ts";
 import { literalIssues, patternProblem } from "./literal-issues.ts";
 import { parseExpression } from "./parse.ts";
-import type { CelType } from "./types.ts";
+import { errorType, type CelType } from "./types.ts";
 import { EvaluationError, type Value } from "./values.ts";
 
 /** Result of an evaluation. */
@@ -27,10 +27,13 @@ export interface CompiledExpression {
   evaluate(activation: Activation, limit?: number): Evaluation;
 }
 
-/** Result of {@link compileExpression}: the expression, or what is wrong with it, such as `compilation failed: ERROR: …`. */
+/**
+ * Result of {@link compileExpression}: the expression, or what is wrong with it, such as `compilation failed: ERROR: …`. If only its program
+ * cannot be made, the type of its result is known.
+ */
 export type Compilation =
-  | { readonly compiled: CompiledExpression; readonly problem?: never }
-  | { readonly compiled?: never; readonly problem: string };
+  | { readonly compiled: CompiledExpression; readonly problem?: never; readonly outputType: CelType }
+  | { readonly compiled?: never; readonly problem: string; readonly outputType?: CelType };
 
 /** Parses and checks an expression. */
 export function compileExpression(environment: Environment, source: string): Compilation {
@@ -39,21 +42,23 @@ export function compileExpression(environment: Environment, source: string): Com
   const checked = checkExpression(environment, expression);
   const issues = checked.issues.length > 0 ? checked.issues : literalIssues(environment, checked, expression);
   if (issues.length > 0) return { problem: `compilation failed: ${issuesText(source, issues)}` };
+  const outputType = checked.types.get(expression) ?? errorType;
   const pattern = patternProblem(expression);
-  if (pattern !== undefined) return { problem: `program instantiation failed: ${pattern}` };
+  if (pattern !== undefined) return { problem: `program instantiation failed: ${pattern}`, outputType };
   let program: Program;
   try {
     program = planProgram(environment, checked, expression);
   } catch (error) {
-    if (error instanceof EvaluationError) return { problem: `program instantiation failed: ${error.message}` };
+    if (error instanceof EvaluationError) return { problem: `program instantiation failed: ${error.message}`, outputType };
     throw error;
   }
   return {
+    outputType,
     compiled: {
       source,
       expression,
       checked,
-      outputType: checked.types.get(expression) ?? { kind: "error" },
+      outputType,
       evaluate: (activation, limit = perCallLimit) => {
         const tracker = new CostTracker(limit);
         try {

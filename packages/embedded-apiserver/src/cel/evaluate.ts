@@ -2,6 +2,7 @@ import { typeNames, type Checked } from "./check.ts";
 import { callCost, CostTracker, creationCosts } from "./cost.ts";
 import type { Environment, FunctionDeclaration, Overload } from "./environment.ts";
 import type { CallExpression, ComprehensionExpression, Expression, LiteralValue, MapExpression, StructExpression } from "./expression.ts";
+import { hasField, indexInto, optionalIndex, select, textOf } from "./select-values.ts";
 import {
   ArrayList,
   CelList,
@@ -12,6 +13,7 @@ import {
   EntryMap,
   EvaluationError,
   keyText,
+  MessageValue,
   type Value,
 } from "./values.ts";
 
@@ -78,7 +80,10 @@ class Planner {
     const name = expression.kind === "ident" ? expression.name : this.#checked.names.get(expression);
     if (name !== undefined) {
       const type = typeNames.get(name);
-      if (type !== undefined && this.#checked.types.get(expression)?.kind === "type") return constant(new CelTypeValue(name));
+      if (this.#checked.types.get(expression)?.kind === "type") {
+        if (type !== undefined) return constant(new CelTypeValue(name));
+        if (this.#environment.hasType?.(name) === true) throw new EvaluationError(`reference to undefined type: ${name}`);
+      }
     }
     const step = this.#chain(expression);
     const free = expression.kind === "select" && expression.testOnly ? 0 : 1;
@@ -213,14 +218,14 @@ class Planner {
 
   #struct({ typeName, fields }: StructExpression): Plan {
     const plans = fields.map(({ name, value, optional }) => ({ name, step: this.#step(value), optional }));
-    const create = (scope: Scope): EntryMap => {
+    const create = (scope: Scope): MessageValue => {
       const entries: [Value, Value][] = [];
       for (const { name, step, optional } of plans) {
         const value = step(scope);
         const given = optional ? unwrapEntry(name, value) : value;
         if (given !== undefined) entries.push([name, given]);
       }
-      return new EntryMap(entries, typeName);
+      return new MessageValue(entries, typeName);
     };
     return { step: (scope) => afterwards(create, scope, creationCosts.struct) };
   }
@@ -400,48 +405,6 @@ function countPresent(scope: Scope, value: Value): Value {
   return value;
 }
 
-function select(value: Value, field: string): Value {
-  if (value instanceof CelOptional) return value.value === undefined ? value : optionalIndex(value.value, field);
-  return indexInto(value, field);
-}
-
-function hasField(value: Value, field: string): boolean {
-  if (value instanceof CelOptional) return value.value !== undefined && hasField(value.value, field);
-  if (value instanceof CelMap) return value.get(field) !== undefined;
-  return false;
-}
-
-function indexInto(value: Value, key: Value): Value {
-  if (value instanceof CelMap) {
-    const found = value.get(key);
-    if (found === undefined) throw new EvaluationError(`no such key: ${textOf(key)}`);
-    return found;
-  }
-  if (value instanceof CelList) {
-    const index = listIndex(key);
-    if (index === undefined) throw new EvaluationError(`unsupported index type '${typeof key === "string" ? "string" : "double"}' in list`);
-    if (index < 0 || index >= value.size) throw new EvaluationError(`index out of bounds: ${index}`);
-    return value.at(index);
-  }
-  if (value instanceof CelOptional) return value.value === undefined ? value : optionalIndex(value.value, key);
-  if (value === null || typeof key === "string") throw new EvaluationError(`no such key: ${textOf(key)}`);
-  throw new EvaluationError("no such overload");
-}
-
-function listIndex(key: Value): number | undefined {
-  if (typeof key === "bigint") return Number(key);
-  if (key instanceof CelUint) return Number(key.value);
-  return typeof key === "number" && Number.isInteger(key) ? key : undefined;
-}
-
-function optionalIndex(value: Value, key: Value): CelOptional {
-  if (value instanceof CelOptional) return value.value === undefined ? value : optionalIndex(value.value, key);
-  if (value instanceof CelMap) return new CelOptional(value.get(key));
-  if (!(value instanceof CelList)) return new CelOptional();
-  const index = listIndex(key);
-  return index === undefined || index < 0 || index >= value.size ? new CelOptional() : new CelOptional(value.at(index));
-}
-
 function isKey(value: Value): boolean {
   return typeof value === "string" || typeof value === "bigint" || typeof value === "boolean" || value instanceof CelUint;
 }
@@ -456,9 +419,4 @@ function* iterate(range: Value, both: boolean): Iterable<readonly [Value, Value]
   else if (range instanceof CelList)
     for (let index = 0; index < range.size; index++) yield both ? [BigInt(index), range.at(index)] : [range.at(index), null];
   else throw new EvaluationError("no such overload");
-}
-
-/** Text of a value in messages. */
-function textOf(value: Value): string {
-  return value instanceof CelUint ? String(value.value) : String(value);
 }

@@ -1,6 +1,7 @@
 export { admissionActivation, authorizerOf, compileAdmissionExpression } from "./admission-expressions.ts";
 export { compileMatchConditions } from "./match-conditions.ts";
-export { matchConditionProblem, policyExpressionErrors } from "./policy-errors.ts";
+export { compileMutations } from "./mutation-program.ts";
+export { matchExpressionErrors, policyExpressionErrors } from "./policy-errors.ts";
 export { compilePolicy } from "./policy-program.ts";
 export { ruleErrors } from "./rule-errors.ts";
 export { createRuleValidator } from "./rule-validator.ts";

@@ -9,17 +9,24 @@ import { ArrayList, CelMap, type Value } from "./values.ts";
 export function jsonValue(json: unknown): Value {
   if (typeof json === "number") return Number.isInteger(json) ? BigInt(json) : json;
   if (typeof json === "string" || typeof json === "boolean" || typeof json === "bigint") return json;
-  if (Array.isArray(json)) return new ArrayList(json.map(jsonValue));
+  if (Array.isArray(json)) return new JsonList(json.map(jsonValue));
   return isJsonObject(json) ? new JsonMap(json) : null;
 }
 
+/** A list of JSON, as opposed to one that an expression has written. */
+export class JsonList extends ArrayList {}
+
 /** A JSON object as a map. Members that are `undefined` are absent. */
-class JsonMap extends CelMap {
+export class JsonMap extends CelMap {
   readonly #json: Readonly<Record<string, unknown>>;
 
   constructor(json: Readonly<Record<string, unknown>>) {
     super();
     this.#json = json;
+  }
+
+  get json(): Readonly<Record<string, unknown>> {
+    return this.#json;
   }
 
   get size(): number {

@@ -192,13 +192,21 @@ class Converter {
         const optional = this.#optional(key);
         const name = optional ?? key;
         return {
-          name: name.op === "id" ? name.args : "",
+          name: this.#fieldName(name),
           offset: this.#source.originalOffset(this.#after(name.end, ":")),
           value: this.convert(value),
           optional: optional !== undefined,
         };
       }),
     };
+  }
+
+  /** @throws MacroError if the field was not written as a name */
+  #fieldName({ op, args, start, end }: ASTNode): string {
+    if (op === "value" && typeof args === "string" && this.#source.fieldMarks.has(start)) return args;
+    const given = this.#text.slice(start, end);
+    const problem = `Syntax error: mismatched input '${given}' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}`;
+    throw new MacroError(this.#source.originalOffset(start), problem);
   }
 
   /** Operand of an exclamation mark that was a question mark. */

@@ -1,6 +1,6 @@
 /**
  * What the parser's grammar lacks, written with what it has: `[?a]` and `{?k: v}` become `[!a]` and `{!k: v}`, and `Type{f: v}` becomes
- * `Type({f: v})`.
+ * `Type({"f": v})`: fields of messages may have the names of reserved words.
  */
 export interface RewrittenSource {
   /** Source for the parser. */
@@ -11,6 +11,8 @@ export interface RewrittenSource {
   readonly optionalMarks: ReadonlySet<number>;
   /** Offsets in `text` of the parentheses that were added in front of a message's fields. */
   readonly structMarks: ReadonlySet<number>;
+  /** Offsets in `text` of the quotation marks that were added in front of a field's name. */
+  readonly fieldMarks: ReadonlySet<number>;
 }
 
 /** A string with its prefix, a comment, a name, or one other character. */
@@ -19,7 +21,7 @@ const token = /(?:[rR]?[bB]?[rR]?)(?:"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"
 /** Rewrites a CEL expression. Most need no change and are returned as they are. */
 export function rewriteSource(source: string): RewrittenSource {
   if (!/[[{,]\s*\?|\w\s*\{/.test(source))
-    return { text: source, originalOffset: (offset) => offset, optionalMarks: new Set(), structMarks: new Set() };
+    return { text: source, originalOffset: (offset) => offset, optionalMarks: new Set(), structMarks: new Set(), fieldMarks: new Set() };
   const rewriter = new Rewriter();
   for (const [part] of source.matchAll(token)) rewriter.add(part);
   return rewriter.result();
@@ -28,10 +30,11 @@ export function rewriteSource(source: string): RewrittenSource {
 class Rewriter {
   #text = "";
   #previous = "";
-  /** Offsets of the parentheses that were added. */
+  /** Offsets of the characters that were added. */
   readonly #added: number[] = [];
   readonly #optionalMarks = new Set<number>();
   readonly #structMarks = new Set<number>();
+  readonly #fieldMarks = new Set<number>();
   readonly #open: ("aggregate" | "struct" | "other")[] = [];
 
   add(part: string): void {
@@ -40,7 +43,8 @@ class Rewriter {
       return;
     }
     if (part === "?" && this.#isAtElement()) this.#mark();
-    else if (part === "{" && /^[A-Za-z_]\w*$/.test(this.#previous) && this.#previous !== "in") this.#openStruct();
+    else if (isName(part) && this.#isAtField()) this.#quote(part);
+    else if (part === "{" && isName(this.#previous) && this.#previous !== "in") this.#openStruct();
     else if (part === "}" && this.#open.at(-1) === "struct") this.#closeStruct();
     else this.#keep(part);
     this.#previous = part;
@@ -52,6 +56,7 @@ class Rewriter {
       text: this.#text,
       optionalMarks: this.#optionalMarks,
       structMarks: this.#structMarks,
+      fieldMarks: this.#fieldMarks,
       originalOffset: (offset) => offset - added.filter((at) => at < offset).length,
     };
   }
@@ -60,6 +65,21 @@ class Rewriter {
   #isAtElement(): boolean {
     const innermost = this.#open.at(-1);
     return (innermost === "aggregate" || innermost === "struct") && ["[", "{", ","].includes(this.#previous);
+  }
+
+  /** Whether the name of a message's field can start here. */
+  #isAtField(): boolean {
+    return this.#open.at(-1) === "struct" && (["{", ","].includes(this.#previous) || this.#isOptionalField);
+  }
+
+  get #isOptionalField(): boolean {
+    return this.#previous === "?" && this.#optionalMarks.has(this.#text.trimEnd().length - 1);
+  }
+
+  #quote(name: string): void {
+    this.#fieldMarks.add(this.#text.length);
+    this.#added.push(this.#text.length, this.#text.length + name.length + 1);
+    this.#text += `"${name}"`;
   }
 
   #mark(): void {
@@ -87,4 +107,8 @@ class Rewriter {
     else if (part === "]" || part === "}" || part === ")") this.#open.pop();
     this.#text += part;
   }
+}
+
+function isName(part: string): boolean {
+  return /^[A-Za-z_]\w*$/.test(part);
 }

@@ -167,6 +167,13 @@ export class EntryMap extends CelMap {
   }
 }
 
+/** A message that an expression has created, such as `Object.spec{replicas: 3}`. */
+export class MessageValue extends EntryMap {
+  override equals(other: CelMap): boolean {
+    return other instanceof MessageValue && other.typeName === this.typeName && super.equals(other);
+  }
+}
+
 /** Text that is equal for equal keys: numbers of all types compare by value. */
 export function keyText(key: Value): string {
   if (typeof key === "string") return `s${key}`;

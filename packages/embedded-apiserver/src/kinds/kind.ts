@@ -44,7 +44,8 @@ export interface FieldError {
     | "FieldValueNotFound"
     | "FieldValueTooLong"
     | "FieldValueTooMany"
-    | "FieldValueTypeInvalid";
+    | "FieldValueTypeInvalid"
+    | "InternalError";
   /** Such as `Required value: must be specified`. */
   readonly message: string;
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { GoValue } from "./go-value.ts";
 import { elementOfItem, ItemError } from "./list-items.ts";
 import { type ListType, type MapType, type MergeType, typeOfField, typeOfValue } from "./merge-type.ts";
 import { elementText, fieldElement, indexElement, type PathElement } from "./path-element.ts";
@@ -8,6 +9,7 @@ import { elementText, fieldElement, indexElement, type PathElement } from "./pat
  *
  * Source: sigs.k8s.io/structured-merge-diff/v6 v6.3.3 typed/validate.go.
  *
+ * @param object - may contain values of {@link GoValue}, which no type allows
  * @param allowDuplicates - whether items of a list may have the same keys
  */
 export function objectProblems(type: MergeType, object: JsonValue, allowDuplicates: boolean): string[] {
@@ -54,7 +56,7 @@ class CheckWalk {
 
   #map(type: MapType, value: JsonValue): void {
     if (value === null) return;
-    if (!isJsonObject<JsonValue>(value)) return this.#report(`expected map, got &{${plain(value)}}`);
+    if (!isJsonObject<JsonValue>(value) || isGoValue(value)) return this.#report(`expected map, got &{${plain(value)}}`);
     for (const [name, child] of Object.entries(value)) {
       const fieldType = typeOfField(type, name);
       this.#path.push(fieldElement(name));
@@ -92,13 +94,19 @@ class CheckWalk {
   }
 }
 
-function goTypeOf(value: JsonValue): string {
+function isGoValue(value: unknown): value is GoValue {
+  return value instanceof GoValue;
+}
+
+function goTypeOf(value: JsonValue | GoValue): string {
+  if (isGoValue(value)) return value.type;
   if (typeof value === "boolean") return "bool";
   if (Array.isArray(value)) return "[]interface {}";
   return isJsonObject(value) ? "map[string]interface {}" : typeof value;
 }
 
-function goValue(value: JsonValue): string {
+function goValue(value: JsonValue | GoValue): string {
+  if (isGoValue(value)) return value.literal;
   if (typeof value === "string") return JSON.stringify(value);
   if (Array.isArray(value)) return `[]interface {}{${value.map(goValue).join(", ")}}`;
   if (!isJsonObject<JsonValue>(value)) return String(value);
@@ -107,7 +115,8 @@ function goValue(value: JsonValue): string {
 }
 
 /** Go's `%v`. */
-function plain(value: JsonValue): string {
+function plain(value: JsonValue | GoValue): string {
+  if (isGoValue(value)) return value.plain;
   if (Array.isArray(value)) return `[${value.map(plain).join(" ")}]`;
   if (!isJsonObject<JsonValue>(value)) return String(value);
   return `map[${Object.entries(value)

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { GoValue } from "./go-value.ts";
 import type { ListType } from "./merge-type.ts";
 import { keyElement, type PathElement, valueElement } from "./path-element.ts";
 
@@ -23,7 +24,8 @@ export function elementOfItem(list: ListType, item: JsonValue): PathElement {
 
 function elementByKeys(list: ListType, item: JsonValue): PathElement {
   if (item === null) throw new ItemError("associative list with keys may not have a null element");
-  if (!isJsonObject<JsonValue>(item)) throw new ItemError("associative list with keys may not have non-map elements");
+  if (!isJsonObject<JsonValue>(item) || item instanceof GoValue)
+    throw new ItemError("associative list with keys may not have non-map elements");
   const keys: Record<string, JsonValue> = {};
   for (const name of list.keys) {
     const value = item[name] ?? list.items().map?.field(name)?.default;

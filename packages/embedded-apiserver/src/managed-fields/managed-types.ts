@@ -10,7 +10,6 @@ import { resetFieldsOf } from "./reset-fields.ts";
 /** How the fields of each kind of a server are managed. */
 export class ManagedTypes {
   readonly #kinds: readonly Kind[];
-  readonly #mergeTypes = new WeakMap<Kind, MergeType>();
   readonly #types = new WeakMap<Kind, Map<string, ManagedType>>();
 
   /** @param kinds - served kinds, which come and go */
@@ -44,7 +43,7 @@ export class ManagedTypes {
 
   #mergeTypeIn(kind: Kind, version: string): MergeType | undefined {
     const served = this.#kindIn(kind, version);
-    return served === undefined ? undefined : this.#mergeType(served);
+    return served === undefined ? undefined : mergeTypeOfKind(served);
   }
 
   #convert(kind: Kind, object: JsonObject, version: string): JsonObject {
@@ -62,15 +61,18 @@ export class ManagedTypes {
       ? kind
       : this.#kinds.find((other) => other.plural === kind.plural && apiVersionOf(other) === version);
   }
+}
 
-  #mergeType(kind: Kind): MergeType {
-    let type = this.#mergeTypes.get(kind);
-    if (type === undefined) {
-      type = kind.custom === undefined ? mergeTypeOf(kind.schema) : mergeTypeOfSchema(kind.custom.openApi);
-      this.#mergeTypes.set(kind, type);
-    }
-    return type;
+const mergeTypes = new WeakMap<Kind, MergeType>();
+
+/** How objects of a kind are merged. */
+export function mergeTypeOfKind(kind: Kind): MergeType {
+  let type = mergeTypes.get(kind);
+  if (type === undefined) {
+    type = kind.custom === undefined ? mergeTypeOf(kind.schema) : mergeTypeOfSchema(kind.custom.openApi);
+    mergeTypes.set(kind, type);
   }
+  return type;
 }
 
 /** What a client creates: the fields that are always written, with their zero values. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../json/json-value.ts";
+import { GoValue } from "./go-value.ts";
 import { once } from "../kinds/schema/once.ts";
 import { type OpenApiSchema, openApiDefinitions } from "../kinds/schema/schema.ts";
 
@@ -142,7 +143,7 @@ export function typeOfField({ field, others }: MapType, name: string): MergeType
 
 /** The part of a type that a value of this kind has; the whole type for null and absent values. */
 export function typeOfValue(type: MergeType, value: JsonValue | undefined): MergeType {
-  if (value === undefined || value === null) return type;
+  if (value === undefined || value === null || value instanceof GoValue) return type;
   if (Array.isArray(value)) return type.list === undefined ? type : { list: type.list };
   if (typeof value === "object") return type.map === undefined ? type : { map: type.map };
   return type.scalar === undefined ? type : { scalar: type.scalar };

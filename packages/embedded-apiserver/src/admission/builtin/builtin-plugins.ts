@@ -40,20 +40,6 @@ export function priority(): AdmissionPlugin {
   };
 }
 
-/** Kinds that the real server obeys and this one only stores, so that no test passes because of them. */
-const withoutEffect: ReadonlySet<string> = new Set(["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]);
-
-/** Warns of objects that have no effect here. */
-export function effectWarning(): AdmissionPlugin {
-  return {
-    name: "EffectWarning",
-    handles: ({ kind, operation }) => withoutEffect.has(kind.plural) && (operation === "CREATE" || operation === "UPDATE"),
-    validate({ kind, warn }) {
-      warn(`the embedded API server stores this ${kind.kind}, but does not apply it`);
-    },
-  };
-}
-
 /** Checks of roles and bindings that the real server does in their storage, after all plugins. Its own controllers may do everything. */
 export function roleEscalation({ authorizer }: AdmissionContext): AdmissionPlugin {
   return {

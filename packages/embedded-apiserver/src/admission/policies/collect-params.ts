@@ -1,33 +1,35 @@
-import { apiVersionOf } from "../../kinds/api-version.ts";
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
-import type { ApiObject } from "../../kinds/kind.ts";
+import { apiVersionOf } from "../../kinds/api-version.ts";
+import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { Cluster } from "../../rest/cluster.ts";
 import type { ParamRef, PolicySpec } from "./policy-fields.ts";
 
 /** Parameters of a binding: one or more objects, or `undefined` for none; otherwise why there are none. */
-export type Params =
-  | { readonly params: readonly (Readonly<ApiObject> | undefined)[]; readonly problem?: never }
-  | { readonly problem: string };
+export type Params = { readonly params: readonly (Readonly<ApiObject> | undefined)[] } | { readonly problem: string };
+
+/** Kind of a policy's parameters; `undefined` if it has none. Otherwise why the kind is not usable. */
+export type ParamKind = { readonly kind: Kind | undefined; readonly problem?: never } | { readonly problem: string; readonly kind?: never };
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/policy/generic/policy_source.go, `ensureParamsForPolicyLocked`. */
+export function paramKindOf(cluster: Cluster, paramKind: PolicySpec["paramKind"]): ParamKind {
+  if (paramKind === undefined) return { kind: undefined };
+  const { apiVersion } = paramKind;
+  const kind = cluster.kinds().find((one) => one.kind === paramKind.kind && apiVersionOf(one) === apiVersion);
+  if (kind !== undefined) return { kind };
+  const shown = `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${paramKind.kind}`;
+  return { problem: `failed to find resource referenced by paramKind: '${shown}'` };
+}
 
 /**
  * Finds the parameters of a binding for a request.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/policy/generic/policy_dispatcher.go, `CollectParams`.
  *
+ * @param kind - kind of the policy's parameters
  * @param namespace - namespace of the request; `""` if it has none
  */
-export function collectParams(
-  cluster: Cluster,
-  paramKind: PolicySpec["paramKind"],
-  reference: ParamRef | undefined,
-  namespace: string,
-): Params {
-  if (paramKind === undefined || reference === undefined) return { params: [undefined] };
-  const kind = cluster.kinds().find((one) => one.kind === paramKind.kind && apiVersionOf(one) === paramKind.apiVersion);
-  if (kind === undefined) {
-    const shown = `&ParamKind{APIVersion:${paramKind.apiVersion},Kind:${paramKind.kind},}`;
-    return { problem: `paramKind kind \`${shown}\` not known` };
-  }
+export function collectParams(cluster: Cluster, kind: Kind | undefined, reference: ParamRef | undefined, namespace: string): Params {
+  if (kind === undefined || reference === undefined) return { params: [undefined] };
   const { name = "", selector, namespace: given = "" } = reference;
   const from = given === "" ? namespace : given;
   if (kind.namespaced && from === "")

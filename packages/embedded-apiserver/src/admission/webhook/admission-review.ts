@@ -4,7 +4,7 @@ import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { GoError } from "../../outbound/go-error.ts";
 import { notRegistered } from "../../rest/type-mismatch.ts";
 import type { AdmissionRequest } from "../admission-plugin.ts";
-import { admissionNamespace } from "./match-webhook.ts";
+import { admissionNamespace } from "../selectors.ts";
 
 /** Source of this file: k8s.io/apiserver v0.36.3 pkg/admission/plugin/webhook/request/admissionreview.go and errors/statuserror.go. */
 

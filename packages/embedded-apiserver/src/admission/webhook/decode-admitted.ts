@@ -1,6 +1,6 @@
 import { equalJson, isJsonObject, type JsonObject } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
-import { decode } from "../../kinds/schema/decode.ts";
+import { decode, type Decoded } from "../../kinds/schema/decode.ts";
 
 /** Types of the bodies of subresources. */
 const bodySchemas: Readonly<Record<string, string>> = {
@@ -15,10 +15,17 @@ export interface Admitted {
   readonly object: ApiObject;
   /** Problem with the new `metadata.managedFields`, which were dropped for the old ones. */
   readonly managedFieldsProblem: string | undefined;
+  /** Paths of fields that the type does not have, which were dropped. */
+  readonly unknownFields: readonly string[];
+}
+
+/** Warning of {@link Admitted.managedFieldsProblem}. */
+export function managedFieldsWarning(problem: string): string {
+  return `.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: ${problem}`;
 }
 
 /**
- * Decodes an object that a webhook has changed, and applies defaults again. Unknown fields are dropped.
+ * Decodes an object that a webhook or a policy has changed, and applies defaults again. Unknown fields are dropped.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/webhook/mutating/dispatcher.go and pkg/endpoints/handlers/fieldmanager/admission.go.
  *
@@ -29,7 +36,7 @@ export function decodeAdmitted(kind: Kind, before: Readonly<ApiObject>, patched:
   const type = `${before.apiVersion} ${before.kind}`;
   const isBody = before.kind !== kind.kind;
   const schema = isBody ? bodySchemas[type] : kind.schema;
-  const decoded = decodeFields(isBody ? undefined : kind, schema, withoutManagers(patched));
+  const { object: decoded, unknownFields } = decodeFields(isBody ? undefined : kind, schema, withoutManagers(patched));
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = decoded;
   const object = {
     kind: before.kind,
@@ -39,7 +46,7 @@ export function decodeAdmitted(kind: Kind, before: Readonly<ApiObject>, patched:
   } as ApiObject;
   if (!isBody) kind.applyDefaults?.(object);
   const managedFieldsProblem = keepManagedFields(object, before, patched);
-  return { object, managedFieldsProblem };
+  return { object, managedFieldsProblem, unknownFields };
 }
 
 function withoutManagers(object: JsonObject): JsonObject {
@@ -48,9 +55,10 @@ function withoutManagers(object: JsonObject): JsonObject {
   return { ...object, metadata };
 }
 
-function decodeFields(kind: Kind | undefined, schema: string | undefined, patched: JsonObject): Record<string, unknown> {
-  if (kind?.custom !== undefined) return kind.custom.decode(patched).object;
-  return schema === undefined ? patched : decode(schema, patched).object;
+function decodeFields(kind: Kind | undefined, schema: string | undefined, patched: JsonObject): Decoded {
+  // Objects of custom resources are not decoded into a type; unknown fields are pruned.
+  if (kind?.custom !== undefined) return { object: kind.custom.decode(patched).object, unknownFields: [] };
+  return schema === undefined ? { object: patched, unknownFields: [] } : decode(schema, patched);
 }
 
 /** Keeps the managed fields of before if the new ones are malformed. */

@@ -2,7 +2,7 @@ import type { Authorizer } from "../../authorization/authorizer.ts";
 import { expressions } from "../../cel/engine.ts";
 import type { AdmissionRequest } from "../admission-plugin.ts";
 import { reviewFacts, type ReviewObjects } from "./admission-review.ts";
-import { admissionNamespace } from "./match-webhook.ts";
+import { admissionNamespace } from "../selectors.ts";
 import type { ConfiguredWebhook, Webhook } from "./webhook.ts";
 
 /** Whether the conditions of a webhook match. */

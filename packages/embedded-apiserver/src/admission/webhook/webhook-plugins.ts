@@ -1,18 +1,21 @@
 import { parseExactJson } from "../../json/exact-json.ts";
-import { apiVersionOf } from "../../kinds/api-version.ts";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { forbidden, internalError } from "../../errors/api-status-error.ts";
 import { equalJson, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
-import { convertObject } from "../../storage/version-view.ts";
 import type { AdmissionContext } from "../admission-context.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject, MutatingRun } from "../admission-plugin.ts";
 import type { ReviewAnswer } from "./admission-review.ts";
 import { applyWebhookPatch } from "./apply-webhook-patch.ts";
 import { callWebhook, failureOf, WebhookCallError, type WebhookCaller } from "./call-webhook.ts";
-import { decodeAdmitted } from "./decode-admitted.ts";
+import { decodeAdmitted, managedFieldsWarning } from "./decode-admitted.ts";
 import { matchConditions } from "./match-conditions.ts";
-import { admissionNamespace, equivalentsOf, isExempt, matchesNamespace, matchesObject, matchRules } from "./match-webhook.ts";
+import { runSteps } from "../../rest/steps.ts";
+import { isExemptFromWebhooks } from "../exempt-kinds.ts";
+import { ReinvocationMemory } from "../reinvocation-memory.ts";
+import { EquivalentKinds, matchRules } from "../rule-matching.ts";
+import { admissionName, admissionNamespace, matchesNamespaceSelector, matchesObjectSelector } from "../selectors.ts";
+import { inVersion, replaceObject, type VersionedObjects } from "../versioned-objects.ts";
 import { webhooksOf, type ConfiguredWebhook } from "./webhook.ts";
 
 /** Options of {@link mutatingWebhooks} and {@link validatingWebhooks}. */
@@ -31,7 +34,7 @@ export function mutatingWebhooks(options: WebhookPluginOptions): AdmissionPlugin
   return {
     name,
     handles: (subject) => hooks.handles(subject),
-    mutate: (request, run) => mutate(options, hooks, { request, run, memory: memoryOf(run, name) }),
+    mutate: (request, run) => mutate(options, hooks, { request, run, memory: ReinvocationMemory.of(run, name, request.object) }),
   };
 }
 
@@ -44,7 +47,7 @@ export function validatingWebhooks(options: WebhookPluginOptions): AdmissionPlug
     async validate(request) {
       const invocations: { readonly hook: ConfiguredWebhook; readonly objects: VersionedObjects }[] = [];
       for (const { hook, kind } of hooks.matching(request)) {
-        const objects = await inVersion(request, kind);
+        const objects = await runSteps(inVersion(request, kind));
         if (matchesConditions(options, hook, request, objects)) invocations.push({ hook, objects });
       }
       const failures = await Promise.all(
@@ -65,7 +68,7 @@ export function validatingWebhooks(options: WebhookPluginOptions): AdmissionPlug
 class WebhookSet {
   readonly #cluster: AdmissionContext["cluster"];
   #hooks: readonly ConfiguredWebhook[] = [];
-  #equivalents = new WeakMap<Kind, readonly Kind[]>();
+  readonly #equivalents: EquivalentKinds;
 
   constructor({ cluster, resources }: WebhookPluginOptions, plural: string) {
     this.#cluster = cluster;
@@ -73,13 +76,13 @@ class WebhookSet {
     if (kind === undefined) throw new RangeError(`call webhooks: the table of kinds has no ${plural}`);
     const read = (): void => void (this.#hooks = webhooksOf(cluster.list(kind)));
     resources.use(cluster.watch(kind, read));
-    resources.use(cluster.watchKinds(() => (this.#equivalents = new WeakMap())));
+    this.#equivalents = new EquivalentKinds(cluster, resources);
     read();
   }
 
   /** Whether a rule of a webhook matches. */
   handles(subject: AdmissionSubject): boolean {
-    if (this.#hooks.length === 0 || isExempt(subject.kind)) return false;
+    if (this.#hooks.length === 0 || isExemptFromWebhooks(subject.kind)) return false;
     return this.#hooks.some(({ webhook }) => this.#kindFor(webhook, subject) !== undefined);
   }
 
@@ -87,38 +90,15 @@ class WebhookSet {
   *matching(request: AdmissionRequest): Iterable<Invocation> {
     for (const hook of this.#hooks) {
       const kind = this.#kindFor(hook.webhook, request);
-      if (kind === undefined || !matchesObject(hook.webhook, request)) continue;
-      if (matchesNamespace(hook.webhook, request, this.#cluster)) yield { hook, kind };
+      const { objectSelector, namespaceSelector } = hook.webhook;
+      if (kind === undefined || !matchesObjectSelector(objectSelector, request)) continue;
+      if (matchesNamespaceSelector(namespaceSelector, request, this.#cluster)) yield { hook, kind };
     }
   }
 
   #kindFor(webhook: ConfiguredWebhook["webhook"], subject: AdmissionSubject): Kind | undefined {
-    return matchRules(webhook, { ...subject, namespace: admissionNamespace(subject) }, (kind) => {
-      let known = this.#equivalents.get(kind);
-      if (known === undefined) this.#equivalents.set(kind, (known = equivalentsOf(kind, this.#cluster.kinds())));
-      return known;
-    });
+    return matchRules(webhook, { ...subject, namespace: admissionNamespace(subject) }, this.#equivalents.of);
   }
-}
-
-/** Which webhooks to call in the second run. Source: pkg/admission/plugin/webhook/mutating/reinvocationcontext.go. */
-interface ReinvocationMemory {
-  /** Webhooks with `reinvocationPolicy: IfNeeded` that were called after the last change. */
-  called: Set<string>;
-  readonly again: Set<string>;
-  /** The object after the last webhook. */
-  output: unknown;
-}
-
-function memoryOf({ memory }: MutatingRun, name: string): ReinvocationMemory {
-  let known = memory.get(name) as ReinvocationMemory | undefined;
-  if (known === undefined) memory.set(name, (known = { called: new Set(), again: new Set(), output: undefined }));
-  return known;
-}
-
-function requireCalledAgain(memory: ReinvocationMemory): void {
-  for (const id of memory.called) memory.again.add(id);
-  memory.called = new Set();
 }
 
 interface Mutation {
@@ -128,21 +108,20 @@ interface Mutation {
 }
 
 async function mutate(options: WebhookPluginOptions, hooks: WebhookSet, { request, run, memory }: Mutation): Promise<void> {
-  if (run.isRepeated && !equalJson(memory.output, request.object)) requireCalledAgain(memory);
   try {
     for (const { hook, kind } of hooks.matching(request)) {
-      const objects = await inVersion(request, kind);
+      const objects = await runSteps(inVersion(request, kind));
       if (!matchesConditions(options, hook, request, objects)) continue;
-      if (run.isRepeated && !memory.again.has(hook.id)) continue;
+      if (!memory.isDue(run, hook.id)) continue;
       const hasChanged = await callMutating(options, hook, request, objects);
       if (hasChanged) {
-        requireCalledAgain(memory);
+        memory.changed();
         run.repeat();
       }
-      if (hook.webhook.reinvocationPolicy === "IfNeeded") memory.called.add(hook.id);
+      if (hook.webhook.reinvocationPolicy === "IfNeeded") memory.invoked(hook.id);
     }
   } finally {
-    memory.output = structuredClone(request.object);
+    memory.end(request.object);
   }
 }
 
@@ -161,7 +140,7 @@ async function callMutating(
     const admitted = decoded(objects.kind, object, patched);
     if (admitted.managedFieldsProblem !== undefined) request.warn(managedFieldsWarning(admitted.managedFieldsProblem));
     const hasChanged = !equalJson(admitted.object, object);
-    await replaceObject(request, objects.kind, admitted.object);
+    await runSteps(replaceObject(request, objects.kind, admitted.object));
     return hasChanged;
   } catch (error) {
     const failure = failureOf(webhook, error);
@@ -205,38 +184,6 @@ function decoded(kind: Kind, before: Readonly<ApiObject>, patched: JsonObject): 
   }
 }
 
-function managedFieldsWarning(problem: string): string {
-  return `.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: ${problem}`;
-}
-
-/** Objects of a request in the version of a webhook's rule. */
-interface VersionedObjects {
-  readonly kind: Kind;
-  readonly object: Readonly<ApiObject> | undefined;
-  readonly old: Readonly<ApiObject> | undefined;
-}
-
-async function inVersion(request: AdmissionRequest, kind: Kind): Promise<VersionedObjects> {
-  const { object, old } = request;
-  if (kind === request.kind) return { kind, object, old };
-  return { kind, object: await converted(object, request.kind, kind), old: await converted(old, request.kind, kind) };
-}
-
-/** The bodies of subresources have their own version. */
-async function converted(object: Readonly<ApiObject> | undefined, from: Kind, to: Kind): Promise<Readonly<ApiObject> | undefined> {
-  if (object === undefined || object.kind !== from.kind) return object;
-  if (to.webhookConversion === undefined) return convertObject(object, from, to);
-  return (await to.webhookConversion([object], apiVersionOf(to)))[0];
-}
-
-/** Replaces the content of the request's object. */
-async function replaceObject({ object, kind }: AdmissionRequest, from: Kind, wanted: ApiObject): Promise<void> {
-  const result = from === kind ? wanted : await converted(wanted, from, kind);
-  if (object === undefined || result === undefined) return;
-  for (const field of Object.keys(object)) if (!(field in result)) delete object[field];
-  Object.assign(object, result);
-}
-
 function matchesConditions(
   { authorizer }: WebhookPluginOptions,
   hook: ConfiguredWebhook,
@@ -244,6 +191,6 @@ function matchesConditions(
   objects: VersionedObjects,
 ): boolean {
   const { matches, error } = matchConditions(authorizer, hook, request, objects);
-  if (error !== undefined) throw forbidden(request.kind, request.name, error);
+  if (error !== undefined) throw forbidden(request.kind, admissionName(request), error);
   return matches;
 }

@@ -9,7 +9,7 @@ import { quantityFunctions } from "./quantities.ts";
 import { semverFunctions } from "./semver.ts";
 import { stringFunctions } from "./strings.ts";
 import { timeFunctions } from "./time.ts";
-import { formatFunctions, urlFunctions } from "./urls-and-formats.ts";
+import { formatFunctions, patchFunctions, urlFunctions } from "./urls-and-formats.ts";
 
 const parts: readonly FunctionPart[] = [
   ...authorizerFunctions,
@@ -28,3 +28,6 @@ const parts: readonly FunctionPart[] = [
 
 /** Functions of every expression. Source: k8s.io/apiserver v0.36.3 pkg/cel/environment/base.go. */
 export const baseFunctions: ReadonlyMap<string, FunctionDeclaration> = functionTable(parts);
+
+/** Functions of the mutations of a MutatingAdmissionPolicy. Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/cel/compile.go. */
+export const mutationFunctions: ReadonlyMap<string, FunctionDeclaration> = functionTable([...parts, ...patchFunctions]);

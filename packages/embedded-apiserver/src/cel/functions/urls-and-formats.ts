@@ -153,6 +153,10 @@ export const formatFunctions: readonly FunctionPart[] = [
     const problems = (format as Format).problems(String(text));
     return problems.length === 0 ? new CelOptional() : new CelOptional(new ArrayList(problems));
   }),
+];
+
+/** Functions of expressions that return patches. */
+export const patchFunctions: readonly FunctionPart[] = [
   declare("jsonpatch.escapeKey", ["string_jsonpatch_escapeKey_string (string) -> string"], (key) =>
     String(key).replaceAll("~", "~0").replaceAll("/", "~1"),
   ),

@@ -7,10 +7,7 @@ import { dns1035LabelProblems, dnsSubdomainProblems, pathSegmentProblems } from 
 import { matchConditionErrors, type MatchCondition, type MatchResources, matchResourcesErrors } from "./validate-matching.ts";
 import { oneOf } from "./validate-webhooks.ts";
 
-/**
- * Admission policies and their bindings. Expressions of MutatingAdmissionPolicies are not compiled.
- * Source: Kubernetes v1.36.3 pkg/apis/admissionregistration/validation/validation.go.
- */
+/** Admission policies and their bindings. Source: Kubernetes v1.36.3 pkg/apis/admissionregistration/validation/validation.go. */
 
 interface PolicySpec {
   readonly failurePolicy?: string;
@@ -59,8 +56,7 @@ const reservedWords: ReadonlySet<string> = new Set(
 export function policyErrors(policy: ApiObject, old: ApiObject | undefined): FieldError[] {
   const { spec } = policy;
   if (old !== undefined && old["spec"] === spec) return [];
-  const isEvaluated = policy.kind === "ValidatingAdmissionPolicy" && areExpressionsLoaded();
-  return [...writtenErrors(policy), ...(isEvaluated ? expressions().policyExpressionErrors(spec) : [])];
+  return [...writtenErrors(policy), ...(areExpressionsLoaded() ? expressions().policyExpressionErrors(spec) : [])];
 }
 
 function writtenErrors(policy: ApiObject): FieldError[] {

@@ -63,8 +63,7 @@ export function webhookConfigurationErrors(configuration: ApiObject, old: ApiObj
 }
 
 function compileCondition({ expression }: MatchCondition, field: string): FieldError[] {
-  const problem = areExpressionsLoaded() ? expressions().matchConditionProblem(expression, false) : undefined;
-  return problem === undefined ? [] : [invalidValue(field, expression, problem)];
+  return areExpressionsLoaded() ? expressions().matchExpressionErrors(expression, field, false) : [];
 }
 
 function webhookErrors(webhook: Webhook, field: string, allowedEffects: readonly string[]): FieldError[] {

@@ -34,6 +34,11 @@ export function forbiddenField(field: string, detail: string): FieldError {
   return { field, reason: "FieldValueForbidden", message: withDetail("Forbidden", detail) };
 }
 
+/** The server could not check a value. */
+export function uncheckable(field: string, problem: string): FieldError {
+  return { field, reason: "InternalError", message: withDetail("Internal error", problem) };
+}
+
 /** A value must be unique. */
 export function duplicate(field: string, value: unknown): FieldError {
   return { field, reason: "FieldValueDuplicate", message: `Duplicate value: ${shown(value)}` };
