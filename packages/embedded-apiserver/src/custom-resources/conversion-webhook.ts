@@ -3,6 +3,7 @@ import { ApiStatusError } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, WebhookConversion } from "../kinds/kind.ts";
 import { labelsErrors } from "../kinds/validation/labels.ts";
+import { conversionReviewKind, decodeReview } from "../outbound/decode-review.ts";
 import { GoError } from "../outbound/go-error.ts";
 import type { WebhookClient } from "../outbound/webhook-client.ts";
 import type { CrdConversion } from "./crd-fields.ts";
@@ -64,24 +65,23 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function convertedObjects(review: JsonObject, uid: string, version: string): readonly JsonValue[] {
-  const { response } = review;
-  const type = `${String(review["apiVersion"] ?? "")}, Kind=${String(review["kind"] ?? "")}`;
+function convertedObjects(answer: JsonValue, uid: string, version: string): readonly JsonValue[] {
+  const { response, kind, apiVersion } = decodeReview(conversionReviewKind, version, answer);
+  const type = `${apiVersion === "" ? "/" : apiVersion}, Kind=${kind}`;
   const wanted = `apiextensions.k8s.io/${version}, Kind=ConversionReview`;
   if (version === "v1" && type !== wanted) throw new GoError(`expected webhook response of ${wanted}, got ${type}`);
-  if (!isJsonObject(response)) throw new GoError("no response provided");
-  const given = typeof response["uid"] === "string" ? response["uid"] : "";
+  if (response === undefined) throw new GoError("no response provided");
+  const given = String(response["uid"] ?? "");
   if (version === "v1" && given !== uid) throw new GoError(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`);
-  const { status = "", message = "" } = isJsonObject(response["result"]) ? response["result"] : {};
-  if (status !== "Success")
-    throw new GoError(message === "" ? `response.result.status was '${String(status)}', not 'Success'` : String(message));
-  return Array.isArray(response["convertedObjects"]) ? response["convertedObjects"] : [];
+  const { status = "", message = "" } = (response["result"] ?? {}) as { readonly status?: string; readonly message?: string };
+  if (status !== "Success") throw new GoError(message === "" ? `response.result.status was '${status}', not 'Success'` : message);
+  return (response["convertedObjects"] ?? []) as readonly JsonValue[];
 }
 
 /** Checks a converted object, and restores its metadata except labels and annotations. */
 function checked(original: Readonly<ApiObject>, converted: JsonValue | undefined, apiVersion: string): ApiObject {
   const subject = `conversion webhook for ${original.apiVersion}, Kind=${original.kind} returned invalid`;
-  if (!isJsonObject(converted)) throw failure(`${subject} object: unexpected end of JSON input`);
+  if (!isJsonObject<JsonValue>(converted)) throw failure(undecodable(converted));
   const { kind, apiVersion: given, metadata } = converted;
   if (given !== apiVersion)
     throw failure(`${subject} object at index 0: invalid groupVersion (expected ${apiVersion}, received ${String(given)})`);
@@ -91,6 +91,13 @@ function checked(original: Readonly<ApiObject>, converted: JsonValue | undefined
   if (problem !== undefined) throw failure(`${subject} object: ${problem}`);
   if (!isJsonObject(metadata)) throw failure(`${subject} metadata: missing metadata in converted object`);
   return { ...converted, metadata: restored(original, metadata, subject) } as unknown as ApiObject;
+}
+
+/** Words of Go's decoder for something that is no object. */
+function undecodable(value: JsonValue | undefined): string {
+  if (value === null || value === undefined) return "unexpected end of JSON input";
+  const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
 }
 
 function identityProblem({ metadata }: Readonly<ApiObject>, given: JsonObject): string | undefined {

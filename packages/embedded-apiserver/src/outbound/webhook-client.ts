@@ -1,9 +1,9 @@
 import { jsonText, parseExactJson } from "../json/exact-json.ts";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "@virtual-kubelet/clock";
-import { messageOf } from "@virtual-kubelet/errdefs";
 import { ApiStatusError, type ApiStatus } from "../errors/api-status-error.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { goJsonError } from "../json/go-json-error.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { GoError, goErrorText } from "./go-error.ts";
 import { bodyText, HttpsClient, type HttpsTarget } from "./https-client.ts";
 import type { WebhookClientConfig } from "./webhook-client-config.ts";
@@ -43,17 +43,17 @@ export class WebhookClient implements Disposable {
    * Posts a body as JSON.
    *
    * @param timeoutSeconds - also sent in the query
-   * @returns the JSON object of a successful response
+   * @returns the JSON of a successful response
    * @throws WebhookConfigError; ApiStatusError for another HTTP status than 2xx; Error with the real server's words if there is no response
    */
-  async post(config: WebhookClientConfig, body: JsonObject, timeoutSeconds: number): Promise<JsonObject> {
+  async post(config: WebhookClientConfig, body: JsonObject, timeoutSeconds: number): Promise<JsonValue> {
     const address = `${addressOf(config)}?timeout=${goSeconds(timeoutSeconds)}`;
     const target = { url: new URL(address), caPem: caPemOf(config) };
     const text = await this.#exchange(config, target, { body: Buffer.from(jsonText(body)), timeoutSeconds }).catch((error: unknown) => {
       if (error instanceof ApiStatusError) throw error;
       throw new GoError(`Post ${JSON.stringify(address)}: ${goErrorText(error)}`);
     });
-    return decodeAnswer(text);
+    return parseAnswer(text);
   }
 
   /** Posts a body and follows redirections, as Go's client does. */
@@ -126,19 +126,11 @@ function goSeconds(seconds: number): string {
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
 }
 
-function decodeAnswer(text: string): JsonObject {
-  const answer = tryParse(text);
-  if (answer instanceof GoError) throw answer;
-  if (!isJsonObject(answer))
-    throw new GoError("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct");
-  return answer;
-}
-
-function tryParse(text: string): JsonValue | GoError {
+function parseAnswer(text: string): JsonValue {
   try {
     return parseExactJson(text);
-  } catch (error) {
-    return new GoError(`couldn't get version/kind; json parse error: ${messageOf(error)}`);
+  } catch {
+    throw new GoError(`couldn't get version/kind; json parse error: ${goJsonError(text) ?? ""}`);
   }
 }
 

@@ -2,7 +2,7 @@ import { ApiStatusError } from "../../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { GoError } from "../../outbound/go-error.ts";
-import { notRegistered } from "../../rest/type-mismatch.ts";
+import type { DecodedReview } from "../../outbound/decode-review.ts";
 import type { AdmissionRequest } from "../admission-plugin.ts";
 import { admissionNamespace } from "../selectors.ts";
 
@@ -83,18 +83,21 @@ export interface ReviewAnswer {
   readonly warnings: readonly string[];
 }
 
-/** Reads the answer of a webhook. @throws GoError with the words of the real server */
+/**
+ * Reads the decoded answer of a webhook. Only version v1 is verified.
+ *
+ * @throws GoError with the words of the real server
+ */
 export function readReview(
-  review: JsonObject,
+  { response, ...type }: DecodedReview,
   { uid, version, isMutating }: { readonly uid: string; readonly version: ReviewVersion; readonly isMutating: boolean },
 ): ReviewAnswer {
-  checkType(review, version);
-  const { response } = review;
-  if (!isJsonObject(response)) throw new GoError("webhook response was absent");
+  if (response === undefined) throw new GoError("webhook response was absent");
   const patch = Buffer.from(textOf(response["patch"]), "base64").toString();
   const { patchType } = response;
   if (version === "v1") {
     checkUid(response, uid);
+    checkType(type);
     checkPatch(patch, patchType, isMutating);
   }
   return {
@@ -106,20 +109,12 @@ export function readReview(
   };
 }
 
-/** Type of the review; a type that is left out is the expected one. */
-function checkType({ kind, apiVersion }: JsonObject, version: ReviewVersion): void {
-  const wanted = `admission.k8s.io/${version}`;
-  const given = textOf(apiVersion) === "" ? wanted : textOf(apiVersion);
-  const givenKind = textOf(kind) === "" ? "AdmissionReview" : textOf(kind);
-  if (given === wanted && givenKind === "AdmissionReview") return;
-  if (givenKind !== "AdmissionReview" || !/^admission\.k8s\.io\/v1(beta1)?$/.test(given))
-    throw new ReviewTypeError(notRegistered(givenKind, given));
-  const short = given.slice(given.indexOf("/") + 1);
-  throw new ReviewTypeError(`converting (${short}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`);
+/** A type that was left out is noticed only here. */
+function checkType({ kind, apiVersion }: Omit<DecodedReview, "response">): void {
+  if (kind === "AdmissionReview" && apiVersion === "admission.k8s.io/v1") return;
+  const given = apiVersion === "" ? `/, Kind=${kind}` : `${apiVersion}, Kind=${kind}`;
+  throw new GoError(`expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${given}`);
 }
-
-/** The webhook answered with another type, which the real server cannot decode. */
-export class ReviewTypeError extends GoError {}
 
 function checkUid(response: JsonObject, uid: string): void {
   const given = textOf(response["uid"]);

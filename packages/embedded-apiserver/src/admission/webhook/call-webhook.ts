@@ -1,16 +1,9 @@
 import type { Random } from "@virtual-kubelet/clock";
 import { badRequest, internalError } from "../../errors/api-status-error.ts";
+import { admissionReviewKind, decodeReview } from "../../outbound/decode-review.ts";
 import { WebhookConfigError, type WebhookClient } from "../../outbound/webhook-client.ts";
 import type { AdmissionRequest } from "../admission-plugin.ts";
-import {
-  admissionReview,
-  denial,
-  readReview,
-  reviewVersionOf,
-  ReviewTypeError,
-  type ReviewAnswer,
-  type ReviewObjects,
-} from "./admission-review.ts";
+import { admissionReview, denial, readReview, reviewVersionOf, type ReviewAnswer, type ReviewObjects } from "./admission-review.ts";
 import type { Webhook } from "./webhook.ts";
 
 /** A webhook could not be called, or its answer is not usable: its failure policy decides. */
@@ -54,6 +47,7 @@ export async function callWebhook(
   const uid = random.uuid();
   const review = await client
     .post(clientConfig, admissionReview(version, uid, request, objects), timeoutSeconds)
+    .then((answered) => decodeReview(admissionReviewKind, version, answered))
     .catch((error: unknown) => {
       const action = error instanceof WebhookConfigError ? "could not get REST client" : "failed to call webhook";
       throw callError(name, action, error);
@@ -62,8 +56,7 @@ export async function callWebhook(
   try {
     answer = readReview(review, { uid, version, isMutating });
   } catch (error) {
-    const action = error instanceof ReviewTypeError ? "failed to call webhook" : "received invalid webhook response";
-    throw callError(name, action, error);
+    throw callError(name, "received invalid webhook response", error);
   }
   for (const warning of answer.warnings) request.warn(warning);
   if (!answer.allowed) throw denial(name, answer.result);

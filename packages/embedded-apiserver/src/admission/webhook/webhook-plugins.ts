@@ -1,7 +1,8 @@
 import { parseExactJson } from "../../json/exact-json.ts";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { forbidden, internalError } from "../../errors/api-status-error.ts";
-import { equalJson, type JsonObject, type JsonValue } from "../../json/json-value.ts";
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
+import { goJsonError } from "../../json/go-json-error.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { AdmissionContext } from "../admission-context.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject, MutatingRun } from "../admission-plugin.ts";
@@ -152,17 +153,7 @@ async function callMutating(
 /** @returns `undefined` if the webhook changes nothing */
 function patchedObject(name: string, { patch, patchType }: ReviewAnswer, { object }: VersionedObjects): JsonObject | undefined {
   if (patch === "") return undefined;
-  let operations: JsonValue;
-  try {
-    operations = parseExactJson(patch);
-  } catch (error) {
-    throw new WebhookCallError(name, `received undecodable patch in webhook response: ${messageOf(error)}`);
-  }
-  if (!Array.isArray(operations))
-    throw new WebhookCallError(
-      name,
-      "received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch",
-    );
+  const operations = decodedPatch(name, patch);
   if (operations.length === 0) return undefined;
   if (object === undefined)
     throw internalError(
@@ -174,6 +165,29 @@ function patchedObject(name: string, { patch, patchType }: ReviewAnswer, { objec
   } catch (error) {
     throw internalError(messageOf(error));
   }
+}
+
+/** @throws WebhookCallError in the words of Go's decoder */
+function decodedPatch(name: string, patch: string): readonly JsonValue[] {
+  const undecodable = (problem: string): WebhookCallError =>
+    new WebhookCallError(name, `received undecodable patch in webhook response: ${problem}`);
+  let operations: JsonValue;
+  try {
+    operations = parseExactJson(patch);
+  } catch {
+    throw undecodable(goJsonError(patch) ?? "");
+  }
+  if (operations === null) return [];
+  if (!Array.isArray(operations))
+    throw undecodable(`json: cannot unmarshal ${goJsonType(operations)} into Go value of type jsonpatch.Patch`);
+  const wrong = operations.find((operation) => !isJsonObject(operation));
+  if (wrong !== undefined) throw undecodable(`json: cannot unmarshal ${goJsonType(wrong)} into Go value of type jsonpatch.Operation`);
+  return operations;
+}
+
+function goJsonType(value: JsonValue): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 function decoded(kind: Kind, before: Readonly<ApiObject>, patched: JsonObject): ReturnType<typeof decodeAdmitted> {

@@ -30,8 +30,12 @@ export class DecodeError extends Error {
  * @throws InexactIntegerError
  */
 export function decode(definition: string, value: unknown): Decoded {
+  return decodeStruct(structSchema(definition), value);
+}
+
+/** Like {@link decode}, with a schema that is not part of the OpenAPI documents. @throws DecodeError */
+export function decodeStruct(schema: StructSchema, value: unknown): Decoded {
   const decoder = new Decoder();
-  const schema = structSchema(definition);
   const place: Place = { struct: undefined, goPath: "", path: "" };
   if (!isJsonObject(value)) throw new DecodeError(wrongType(schema, value, place));
   const object = decoder.struct(schema, value, place);
@@ -249,6 +253,7 @@ function shortName(definition: string): string {
 }
 
 function goTypeName(schema: TypeSchema): string {
+  if ("goType" in schema && schema.goType !== undefined) return schema.goType;
   switch (schema.type) {
     case "struct":
       return `v1.${shortName(schema.definition)}`;

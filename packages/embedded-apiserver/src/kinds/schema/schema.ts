@@ -10,7 +10,11 @@ export type TypeSchema =
   | { readonly type: "integer"; readonly bits: 32 | 64 }
   /** A JSON schema, a list of them, or something else; source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apis/apiextensions/v1/marshal.go. */
   | { readonly type: "schemaOrOther" }
-  | { readonly type: "string" | "boolean" | "number" | "bytes" | "time" | "microTime" | "quantity" | "intOrString" | "any" };
+  | {
+      readonly type: "string" | "boolean" | "number" | "bytes" | "time" | "microTime" | "quantity" | "intOrString" | "any";
+      /** Name of the type in errors; default: that of the JSON type. */
+      readonly goType?: string;
+    };
 
 export interface StructSchema {
   readonly type: "struct";

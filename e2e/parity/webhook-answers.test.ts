@@ -1,0 +1,146 @@
+import { expect } from "vitest";
+import { startWebhookServer, type ReviewHandler } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
+import { establishDefinition } from "./support/definitions.ts";
+import { configMapNamed } from "./support/objects.ts";
+import { test } from "./support/parity-test.ts";
+import { messageOf, Webhooks } from "./support/webhooks.ts";
+
+/** Answer to a review; the fields of `own` replace those of the review, and those of `response` the fields of its response. */
+const answer =
+  (response: object | string | number | null, own: object = {}): ReviewHandler =>
+  ({ apiVersion, request }) => ({
+    apiVersion,
+    kind: "AdmissionReview",
+    response: typeof response === "object" && response !== null ? { uid: request.uid, allowed: true, ...response } : response,
+    ...own,
+  });
+
+const text = (value: string): string => Buffer.from(value).toString("base64");
+const patchType = "JSONPatch";
+
+const answers: Readonly<Record<string, ReviewHandler>> = {
+  "/no-type": answer({}, { apiVersion: undefined, kind: undefined }),
+  "/no-kind": answer({}, { kind: undefined }),
+  "/no-version": answer({}, { apiVersion: undefined }),
+  "/older-version": answer({}, { apiVersion: "admission.k8s.io/v1beta1" }),
+  "/unknown-version": answer({}, { apiVersion: "admission.k8s.io/v2" }),
+  "/other-group": answer({}, { apiVersion: "example.com/v1" }),
+  "/other-kind": answer({}, { kind: "ConversionReview" }),
+  "/status": () => ({ apiVersion: "v1", kind: "Status", status: "Failure", message: "no", code: 418 }),
+  "/kind-is-a-number": answer({}, { kind: 1 }),
+  "/no-response": answer(null),
+  "/response-is-a-text": answer("yes"),
+  "/response-is-empty": () => ({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: {} }),
+  "/no-uid": answer({ uid: undefined }),
+  "/other-uid": answer({ uid: "other" }),
+  "/uid-is-a-number": answer({ uid: 1 }),
+  "/allowed-is-a-text": answer({ allowed: "true" }),
+  "/allowed-is-a-number": answer({ allowed: 1 }),
+  "/allowed-is-null": answer({ allowed: null }),
+  "/allowed-in-upper-case": answer({ allowed: undefined, Allowed: true }),
+  "/warnings-is-a-text": answer({ warnings: "careful" }),
+  "/warnings-of-numbers": answer({ warnings: [1] }),
+  "/annotations-of-numbers": answer({ auditAnnotations: { a: 1 } }),
+  "/status-is-a-text": answer({ allowed: false, status: "no" }),
+  "/code-is-a-text": answer({ allowed: false, status: { code: "403" } }),
+  "/patch-is-no-base64": answer({ patch: "[]", patchType }),
+  "/patch-is-a-list": answer({ patch: [], patchType }),
+  "/patch-is-no-list": answer({ patch: text("{}"), patchType }),
+  "/patch-is-no-json": answer({ patch: text("{"), patchType }),
+  "/patch-of-numbers": answer({ patch: text("[1]"), patchType }),
+  "/patch-without-type": answer({ patch: text("[]") }),
+  "/type-without-patch": answer({ patchType }),
+  "/empty-type": answer({ patch: text("[]"), patchType: "" }),
+  "/other-type": answer({ patch: text(`[{"op":"add","path":"/data","value":{}}]`), patchType: "MergePatch" }),
+  "/unknown-fields": answer({ other: 1 }, { other: { a: 1 } }),
+  "/list": () => [],
+  "/null": () => null,
+  "/text": () => "yes",
+};
+
+test("answers of webhooks are decoded strictly", async ({ api, namespace, core }) => {
+  await using hooks = await Webhooks.start(api, namespace, answers);
+  const messages: Record<string, string> = {};
+  for (const path of Object.keys(answers))
+    await hooks.configure("Mutating", path.slice(1), { objectSelector: { matchLabels: { path: path.slice(1) } } }, path);
+  for (const path of Object.keys(answers)) {
+    const { metadata, ...rest } = configMapNamed("a") as { metadata: object };
+    const sent = { ...rest, metadata: { ...metadata, labels: { path: path.slice(1) } } };
+    messages[path] = messageOf(await api.post(`${core}/configmaps?dryRun=All`, sent), hooks).replaceAll(namespace, "NS");
+  }
+  expect(messages).toMatchSnapshot();
+});
+
+test("answers of older webhooks are decoded less strictly", async ({ api, namespace, core }) => {
+  const older = Object.fromEntries(
+    ["/no-type", "/other-uid", "/unknown-version", "/allowed-is-a-text", "/patch-without-type"].map((path) => [path, answers[path]]),
+  ) as Readonly<Record<string, ReviewHandler>>;
+  await using hooks = await Webhooks.start(api, namespace, older);
+  const messages: Record<string, string> = {};
+  for (const path of Object.keys(older)) {
+    const objectSelector = { matchLabels: { path: path.slice(1) } };
+    await hooks.configure("Mutating", path.slice(1), { objectSelector, admissionReviewVersions: ["v1beta1"] }, path);
+    const sent = { metadata: { name: "a", labels: { path: path.slice(1) } } };
+    messages[path] = messageOf(await api.post(`${core}/configmaps?dryRun=All`, sent), hooks).replaceAll(namespace, "NS");
+  }
+  expect(messages).toMatchSnapshot();
+});
+
+const conversion =
+  (response: object | string | null, own: object = {}): ReviewHandler =>
+  ({ apiVersion, request }) => ({
+    apiVersion,
+    kind: "ConversionReview",
+    response:
+      typeof response === "object" && response !== null
+        ? {
+            uid: request.uid,
+            result: { status: "Success" },
+            convertedObjects: request.objects.map((object: object) => ({ ...object, apiVersion: request.desiredAPIVersion })),
+            ...response,
+          }
+        : response,
+    ...own,
+  });
+
+test.for<[string, ReviewHandler]>([
+  ["no type", conversion({}, { apiVersion: undefined, kind: undefined })],
+  ["no kind", conversion({}, { kind: undefined })],
+  ["another version", conversion({}, { apiVersion: "apiextensions.k8s.io/v1beta1" })],
+  ["an unknown version", conversion({}, { apiVersion: "apiextensions.k8s.io/v2" })],
+  ["another kind", conversion({}, { kind: "AdmissionReview" })],
+  ["no response", conversion(null)],
+  ["a text as its response", conversion("yes")],
+  ["a number as its uid", conversion({ uid: 1 })],
+  ["a text as its result", conversion({ result: "Success" })],
+  ["a number as its status", conversion({ result: { status: 1 } })],
+  ["a map of objects", conversion({ convertedObjects: {} })],
+  ["texts as objects", conversion({ convertedObjects: ["a"] })],
+  ["null as an object", conversion({ convertedObjects: [null] })],
+  ["unknown fields", conversion({ other: 1 })],
+])("an answer of a conversion webhook with %s", async ([, handler], { api, namespace }) => {
+  await using hooks = await startWebhookServer({ "/": handler });
+  const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  await using things = await establishDefinition(api, { namespace, schema });
+  const crd = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.${namespace}.example.com`;
+  await api.create(things.path, { apiVersion: things.apiVersion, kind: "Thing", metadata: { name: "t" } });
+  const served = (name: string, storage: boolean): object => ({ name, served: true, storage, schema: { openAPIV3Schema: schema } });
+  await api.patch("merge", crd, {
+    spec: {
+      versions: [served("v1", true), served("v2", false)],
+      conversion: { strategy: "Webhook", webhook: { clientConfig: hooks.clientConfig("/"), conversionReviewVersions: ["v1"] } },
+    },
+  });
+  const path = things.path.replace("/v1/", "/v2/");
+  let seen = await api.get(`${path}/t`);
+  for (let attempt = 0; attempt < 100 && seen.status === 404; attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    seen = await api.get(`${path}/t`);
+  }
+  expect([
+    seen.status,
+    String(seen.body.message ?? seen.body.apiVersion)
+      .replaceAll(namespace, "NS")
+      .replaceAll(`:${hooks.port}/`, ":PORT/"),
+  ]).toMatchSnapshot();
+});
