@@ -47,6 +47,22 @@ async function startRunning(spec: object = {}): Promise<World> {
 }
 
 describe("Deployment", () => {
+  test("gets its revision and its first condition with one write of its status", async () => {
+    await using world = await startWorld();
+    const changes: string[] = [];
+    using _watch = world.cluster.watch(deploymentKind, ({ object: { metadata, status } }) => {
+      changes.push(`${metadata.annotations?.["deployment.kubernetes.io/revision"] ?? "-"} ${status.conditions?.[0].reason ?? "-"}`);
+    });
+
+    world.cluster.create(deploymentKind, deployment("one", { replicas: 0 }));
+    await world.settle();
+
+    expect(changes.slice(0, 2)).toEqual(["- -", "1 NewReplicaSetCreated"]);
+    const managers = current(world).metadata.managedFields as { manager: string; subresource?: string }[];
+    expect(managers.map(({ manager, subresource }) => [manager, subresource])).toContainEqual(["kube-controller-manager", "status"]);
+    expect(managers).not.toContainEqual(expect.objectContaining({ manager: "kube-controller-manager", subresource: undefined }));
+  });
+
   test("gets a ReplicaSet with a hash label and pods, and becomes available", async () => {
     await using world = await startRunning();
 

@@ -16,6 +16,8 @@ import { hashLabel, templateHash } from "../shared/template-hash.ts";
 
 const component = "deployment-controller";
 
+type NewCondition = Omit<WorkloadCondition, "lastUpdateTime" | "lastTransitionTime">;
+
 /** Writes of the Deployment controller to a Deployment and its ReplicaSets. */
 export class DeploymentWrites {
   readonly #context: Pick<ControllerContext, "cluster" | "clock" | "events">;
@@ -59,16 +61,11 @@ export class DeploymentWrites {
       }));
       return true;
     }
-    if (this.#setRevision(deployment, annotations[revisionAnnotation] ?? "")) return true;
     const { conditions = [] }: DeploymentStatus = deployment["status"];
-    if (!hasProgressDeadline(spec) || conditions.some(({ type }) => type === "Progressing")) return false;
-    this.#setCondition(deployment, {
-      type: "Progressing",
-      status: "True",
-      reason: "FoundNewReplicaSet",
-      message: `Found new replica set ${JSON.stringify(current.metadata.name)}`,
-    });
-    return true;
+    const isNew = hasProgressDeadline(spec) && conditions.every(({ type }) => type !== "Progressing");
+    const message = `Found new replica set ${JSON.stringify(current.metadata.name)}`;
+    const condition = { type: "Progressing", status: "True", reason: "FoundNewReplicaSet", message } as const;
+    return this.#setRevision(deployment, annotations[revisionAnnotation] ?? "", isNew ? condition : undefined);
   }
 
   /** Creates the set with the Deployment's current template. @returns 0 to sync again at once */
@@ -93,11 +90,9 @@ export class DeploymentWrites {
     }
     const { replicas } = set.spec;
     if (replicas > 0) this.#reportResize(deployment, name, { before: 0, size: replicas });
-    this.#setRevision(deployment, String(maxRevision(old) + 1n));
-    if (hasProgressDeadline(spec)) {
-      const message = `Created new replica set ${JSON.stringify(name)}`;
-      this.#setCondition(deployment, { type: "Progressing", status: "True", reason: "NewReplicaSetCreated", message });
-    }
+    const message = `Created new replica set ${JSON.stringify(name)}`;
+    const condition = { type: "Progressing", status: "True", reason: "NewReplicaSetCreated", message } as const;
+    this.#setRevision(deployment, String(maxRevision(old) + 1n), hasProgressDeadline(spec) ? condition : undefined);
     return undefined;
   }
 
@@ -171,23 +166,25 @@ export class DeploymentWrites {
     return isRollout ? progressCheckMs(deployment, status, this.#context.clock.now()) : undefined;
   }
 
-  #setRevision(deployment: Readonly<ApiObject>, revision: string): boolean {
-    if (deployment.metadata.annotations?.[revisionAnnotation] === revision) return false;
-    const { namespace, name } = deployment.metadata;
-    this.#context.cluster.update(deploymentKind, namespace, name, (object) => ({
-      ...object,
+  /** Writes the revision and a condition in one update of the status, as the real controller does. @returns whether anything changed */
+  #setRevision(deployment: Readonly<ApiObject>, revision: string, condition: NewCondition | undefined): boolean {
+    const { namespace, name, annotations } = deployment.metadata;
+    if (annotations?.[revisionAnnotation] === revision && condition === undefined) return false;
+    const change = (object: ApiObject): ApiObject => ({
+      ...(condition === undefined ? object : this.#withCondition(object, condition)),
       metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [revisionAnnotation]: revision } },
-    }));
+    });
+    this.#context.cluster.update(deploymentKind, namespace, name, change, "status");
     return true;
   }
 
-  #setCondition(deployment: Readonly<ApiObject>, condition: Omit<WorkloadCondition, "lastUpdateTime" | "lastTransitionTime">): void {
-    const { namespace, name } = deployment.metadata;
-    const change = (object: ApiObject): ApiObject => ({
-      ...object,
-      status: { ...object["status"], conditions: withCondition(object["status"].conditions ?? [], condition, this.#context.clock.now()) },
-    });
-    this.#context.cluster.update(deploymentKind, namespace, name, change, "status");
+  #setCondition({ metadata: { namespace, name } }: Readonly<ApiObject>, condition: NewCondition): void {
+    this.#context.cluster.update(deploymentKind, namespace, name, (object) => this.#withCondition(object, condition), "status");
+  }
+
+  #withCondition(object: ApiObject, condition: NewCondition): ApiObject {
+    const conditions = withCondition(object["status"].conditions ?? [], condition, this.#context.clock.now());
+    return { ...object, status: { ...object["status"], conditions } };
   }
 }
 
