@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { ApiObject } from "../../kinds/kind.ts";
+import { eventKind } from "../../kinds/event/event.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
@@ -187,6 +188,20 @@ test("the built-in provisioner creates volumes, and deletes them with their clai
   world.cluster.delete(persistentVolumeClaimKind, "default", "data");
   await world.settle();
   expect(volume(world, name)).toBeUndefined();
+});
+
+test("a claim with delayed binding tells which pods wait to be scheduled", async () => {
+  await using world = await startWorld();
+  const reasons = (): string[] =>
+    world.cluster.list(eventKind).flatMap((event) => (event["involvedObject"].kind === "PersistentVolumeClaim" ? [event["message"]] : []));
+  createClass(world, "late", { volumeBindingMode: "WaitForFirstConsumer" });
+  createClaim(world, "alone", { storageClassName: "late" });
+  createPod(world, "used");
+  await world.settle();
+  createClaim(world, "used", { storageClassName: "late" });
+  await world.settle();
+
+  expect(reasons()).toEqual(["waiting for first consumer to be created before binding", "waiting for pod user to be scheduled"]);
 });
 
 test("with delayed binding, the built-in provisioner creates the volume for the pod's node", async () => {

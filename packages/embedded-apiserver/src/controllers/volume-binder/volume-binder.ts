@@ -1,5 +1,6 @@
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
 import { storageClassKind } from "../../kinds/volume/storage-class.ts";
@@ -7,7 +8,9 @@ import { claimClassOf, waitsForConsumer } from "../../kinds/volume/volume-class.
 import type { ClaimSpec, ClaimStatus, StorageClassObject, VolumeSpec, VolumeStatus } from "../../kinds/volume/volume-fields.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
+import { isTerminal } from "../shared/pod-state.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
+import { claimKeysOf } from "../volume-protection/volume-protection.ts";
 import { bestVolume, isBoundTo, mismatchOf } from "./volume-match.ts";
 import { builtInProvisioner, provisionVolume } from "./volume-provisioner.ts";
 import { annotate, bindVolume, unbindVolume, volumeAnnotations, writeStatus } from "./volume-writes.ts";
@@ -62,11 +65,16 @@ export function startVolumeBinder(context: ControllerContext): Disposable {
     const isDelayed = waitsForConsumer(storageClass);
     const volume = bestVolume(claim, cluster.list(persistentVolumeKind), { isDelayed });
     if (volume !== undefined) return bindVolume(cluster, volume, claim);
-    if (isDelayed && claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined)
-      tell(claim, "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
+    if (isDelayed && claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined) tellDelay(claim);
     else if (className === "")
       tell(claim, "Normal", "FailedBinding", "no persistent volumes available for this claim and no storage class is set");
     else provision(claim, className, storageClass);
+  }
+
+  function tellDelay(claim: Readonly<ApiObject>): void {
+    const pods = waitingPods(cluster.list(podKind, claim.metadata.namespace), keyOf(claim));
+    if (pods.length === 0) tell(claim, "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
+    else tell(claim, "Normal", "WaitForPodScheduled", `waiting for pod${pods.length > 1 ? "s" : ""} ${pods.join(",")} to be scheduled`);
   }
 
   function provision(claim: Readonly<ApiObject>, className: string, storageClass: Readonly<ApiObject> | undefined): void {
@@ -139,6 +147,12 @@ export function startVolumeBinder(context: ControllerContext): Disposable {
   function tell(claim: Readonly<ApiObject>, type: "Normal" | "Warning", reason: string, message: string): void {
     events.record(component, claim, { type, reason, message });
   }
+}
+
+/** Names of the pods that use a claim, given by its key, and are neither scheduled nor at their end. */
+function waitingPods(pods: readonly Readonly<ApiObject>[], claim: string): string[] {
+  const waiting = pods.filter((pod) => !isTerminal(pod) && !pod["spec"].nodeName && claimKeysOf(pod).includes(claim));
+  return waiting.map(({ metadata }) => metadata.name);
 }
 
 /** Whether a claim could be bound to this volume. */
