@@ -6,7 +6,8 @@ import { ageOf } from "../kinds/columns/human-duration.ts";
 import type { PrinterColumn } from "./crd-fields.ts";
 import { compileJsonPath } from "../json/json-path.ts";
 
-const ageDefinition: PrinterColumn = {
+/** Column of custom resources that define none. */
+export const ageDefinition: PrinterColumn = {
   name: "Age",
   type: "date",
   description:

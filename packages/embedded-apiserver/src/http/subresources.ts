@@ -1,4 +1,4 @@
-import { ApiStatusError, notFound } from "../errors/api-status-error.ts";
+import { notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { namespaceFinalizeKind } from "../kinds/namespace.ts";
@@ -30,6 +30,7 @@ import { connecting, connectObjects, proxyOptions } from "./connect-admission.ts
 import { getVerb } from "./read-verbs.ts";
 import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json } from "./respond.ts";
+import { scaleResponse } from "./scale-response.ts";
 import { type Verb, type Verbs, writing } from "./verb.ts";
 import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
@@ -165,20 +166,20 @@ function specVerbs(update: PodSpecUpdate): Verbs {
 }
 
 function getScale(context: ResourceContext, call: ResourceCall): ApiResponse {
-  return json(200, readScale(call.kind, storedOf(context, call).object));
+  return scaleResponse(context, call, readScale(call.kind, storedOf(context, call).object));
 }
 
 function* replaceScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
   const body = bodyOf(call, scaleType, options);
   checkBodyName(body, call.target.name ?? "");
-  return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), () => body, options)));
+  return scaleResponse(context, call, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), () => body, options)));
 }
 
 function* patchScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   if (isApply(call.request)) {
     const { change, options } = scaleApplication(context, call, writeOptionsOf(call, "PatchOptions"));
-    return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), change, options)));
+    return scaleResponse(context, call, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), change, options)));
   }
   checkPatchOptions(call.query);
   const type = patchTypeOf(call.request.headers["content-type"]);
@@ -190,7 +191,7 @@ function* patchScale(context: ResourceContext, call: ResourceCall): Steps<ApiRes
     checkNamespace(call.kind, metadataOf(patched), call.target.namespace ?? "");
     return patched;
   };
-  return json(200, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), change, options)));
+  return scaleResponse(context, call, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), change, options)));
 }
 
 function storedOf(context: ResourceContext, call: ResourceCall): StoredObject {

@@ -33,6 +33,39 @@ test("scale reads and writes the number of replicas", async () => {
   expect((await server.request("GET", `${path}/d`)).body).toMatchObject({ metadata: { generation: 3 }, spec: { replicas: 3 } });
 });
 
+test("a scale is shown as a table with the numbers of replicas, also that of a custom resource", async () => {
+  await using server = await startTestServer();
+  await createDeployment(server);
+  const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const scale = { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" };
+  await server.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    metadata: { name: "things.example.com" },
+    spec: {
+      group: "example.com",
+      scope: "Cluster",
+      names: { plural: "things", kind: "Thing" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema }, subresources: { scale } }],
+    },
+  });
+  await server.request("POST", "/apis/example.com/v1/things", {
+    apiVersion: "example.com/v1",
+    kind: "Thing",
+    metadata: { name: "t" },
+    spec: { size: 4 },
+  });
+
+  const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  const deployment = (await server.getAs(`${path}/d/scale`, table)).body;
+  const thing = (await server.getAs("/apis/example.com/v1/things/t/scale", table)).body;
+
+  for (const { columnDefinitions } of [deployment, thing])
+    expect(columnDefinitions.map(({ name }: { name: string }) => name)).toEqual(["Name", "Desired", "Available", "Age"]);
+  expect(deployment.rows[0].cells).toEqual(["d", 2, 0, "0s"]);
+  expect(thing.rows[0].cells).toEqual(["t", 4, 0, "0s"]);
+  const partial = (await server.getAs(`${path}/d/scale`, "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")).body;
+  expect(partial).toMatchObject({ kind: "PartialObjectMetadata", metadata: { name: "d" } });
+});
+
 test("a body that is not the object's Scale is refused with 400", async () => {
   await using server = await startTestServer();
   const path = "/apis/apps/v1/namespaces/default/deployments/web/scale";
