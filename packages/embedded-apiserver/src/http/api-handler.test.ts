@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { startApiServer } from "../start-api-server.ts";
 import { boundPod, patches, podPath, podsPath, startTestServer } from "../test-support/test-server.ts";
 
 test.each([
@@ -58,6 +59,28 @@ test("a body of another kind is refused, with different messages for known and u
   expect((await server.request("POST", path, { apiVersion: "v1", kind: "Wish" })).body.message).toBe(
     'Wish in version "v1" cannot be handled as a ConfigMap: no kind "Wish" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
   );
+});
+
+test("objects, lists, tables and errors end a line, and documents for people are indented without one", async () => {
+  await using server = await startApiServer({ listen: false, controllers: false });
+  const textAt = async (path: string, accept = "application/json"): Promise<string> => {
+    const request = { method: "GET", path, headers: { accept }, pool: "short", signal: AbortSignal.timeout(10_000) } as const;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of (await server.transport().request(request)).body) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+
+  const tableOfAll = await textAt("/api/v1/namespaces", "application/json;as=Table;v=v1;g=meta.k8s.io");
+  const lines = [
+    await textAt("/api/v1/namespaces/default"),
+    await textAt("/api/v1/namespaces"),
+    await textAt("/api/v1/namespaces/x"),
+    tableOfAll,
+  ];
+
+  for (const line of lines) expect(line).toMatch(/^\{.*\}\n$/);
+  for (const document of [await textAt("/version"), await textAt("/"), await textAt("/api/v1/namespaces/default?pretty=true")])
+    expect(document).toMatch(/^\{\n {2}"[^]*\n\}$/);
 });
 
 test("duplicate fields cause a warning, an error or nothing, depending on fieldValidation", async () => {

@@ -13,7 +13,7 @@ import { indented, pretty } from "./pretty.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceContext } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";
-import { failure, json, text, withWarnings } from "./respond.ts";
+import { failure, rawJson, text, withWarnings } from "./respond.ts";
 import { handleReview, isReview, reviewGroups } from "./reviews.ts";
 
 /** Dependencies of {@link handleRequest}. */
@@ -84,7 +84,7 @@ function splitUrl(url: string): { path: string; query: URLSearchParams } {
 
 function publicResponse(context: ApiHandlerContext, request: ApiRequest, path: string): ApiResponse {
   if (request.method !== "GET" && (request.method !== "HEAD" || path === "/version")) throw methodNotAllowed();
-  if (path === "/version") return json(200, context.version);
+  if (path === "/version") return rawJson(200, context.version);
   return healthPath.test(path) ? text(200, "ok") : text(404, "404 page not found\n");
 }
 
@@ -96,7 +96,7 @@ function privateResponse(
   const forwarded = context.forward?.(request, path, user);
   if (forwarded !== undefined) return forwarded;
   if (request.method === "GET") {
-    if (path === "/") return json(200, { paths: rootPaths(context) });
+    if (path === "/") return rawJson(200, { paths: rootPaths(context) });
     const document = context.discovery(path, query, request.headers["accept"]);
     if (document !== undefined) return discoveryAnswer(request, path, document);
     const keys = openIdDocument(context, path);

@@ -15,7 +15,7 @@ import { internalGroup } from "../rest/type-mismatch.ts";
 import { protobufBytes } from "./encoded-response.ts";
 import type { Output } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
-import { json, jsonBytes, partialMetadata } from "./respond.ts";
+import { json, objectBytes, partialMetadata } from "./respond.ts";
 
 /** Dependencies of the HTTP verbs. */
 export interface ResourceContext {
@@ -55,7 +55,7 @@ export function objectResponse(context: ResourceContext, call: ResourceCall, sta
   const { form, as, encoding, metaVersion } = call.output;
   switch (form) {
     case "object":
-      return encoding === "protobuf" ? protobufBytes(status, encodeProtobuf(stored.object)) : jsonBytes(status, stored.json);
+      return encoding === "protobuf" ? protobufBytes(status, encodeProtobuf(stored.object)) : objectBytes(status, stored.json);
     case "metadata":
       if (as !== "PartialObjectMetadata")
         throw notAcceptableForm(

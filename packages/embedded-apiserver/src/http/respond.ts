@@ -11,14 +11,26 @@ import { warningHeader } from "./warnings.ts";
 const commonHeaders = { "cache-control": "no-cache, private" };
 const jsonHeaders: Readonly<Record<string, string>> = { ...commonHeaders, "content-type": "application/json" };
 
-/** Response with JSON that is already encoded. */
+/** Response with JSON that is already encoded and ends a line. */
 export function jsonBytes(status: number, body: Uint8Array): ApiResponse {
   return { status, headers: jsonHeaders, body };
 }
 
-/** Response with JSON. */
+/** Response with JSON. It ends a line, as Go's encoder writes it. */
 export function json(status: number, value: unknown): ApiResponse {
-  return jsonBytes(status, Buffer.from(jsonText(value)));
+  return jsonBytes(status, Buffer.from(`${jsonText(value)}\n`));
+}
+
+/** Response with indented JSON. Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/responsewriters/writers.go, `WriteRawJSON`. */
+export function rawJson(status: number, value: unknown): ApiResponse {
+  return { status, headers: jsonHeaders, body: Buffer.from(JSON.stringify(value, undefined, 2)) };
+}
+
+const lineEnd = Buffer.from("\n");
+
+/** Response with a stored object, whose JSON is cached without the end of its line. */
+export function objectBytes(status: number, body: Uint8Array): ApiResponse {
+  return jsonBytes(status, Buffer.concat([body, lineEnd]));
 }
 
 /** Response with plain text. */
@@ -63,7 +75,7 @@ export function listBytes(kind: Kind, page: ListPage): Uint8Array {
 
 const itemStart = Buffer.from("{");
 const nextItemStart = Buffer.from(",{");
-const listEnd = Buffer.from("]}");
+const listEnd = Buffer.from("]}\n");
 
 /** Metadata of a list of whole objects. Those of custom resources always have a continue token, as an untyped list of Go has. */
 function ownListMetadata(kind: Kind, page: ListPage): ReturnType<typeof listMetadata> {

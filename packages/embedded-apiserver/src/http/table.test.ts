@@ -22,6 +22,19 @@ function cells(
 }
 
 describe("toTable", () => {
+  test("orders flow schemas by their precedence, then by name", () => {
+    const flowSchema = kinds.find(({ kind }) => kind === "FlowSchema")!;
+    const schema = (name: string, matchingPrecedence: number): ApiObject => ({
+      ...namespace,
+      metadata: { ...metadata, name },
+      spec: { matchingPrecedence, priorityLevelConfiguration: { name: "p" } },
+    });
+
+    const { rows } = toTable(flowSchema, [schema("a", 100), schema("c", 9), schema("b", 9)], {}, { nowMs });
+
+    expect(rows.map(({ cells: [name] }) => name)).toEqual(["b", "c", "a"]);
+  });
+
   test("carries the list's metadata, columns and cells", () => {
     const table = toTable(namespaceKind, [namespace], { resourceVersion: "9", continue: "x", remainingItemCount: 2 }, { nowMs });
 

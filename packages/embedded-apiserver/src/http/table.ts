@@ -70,7 +70,7 @@ export function toTable(kind: Kind, objects: readonly Readonly<ApiObject>[], met
       ...(metadata.remainingItemCount === undefined ? {} : { remainingItemCount: metadata.remainingItemCount }),
     },
     columnDefinitions: options.noHeaders ? null : columns.map(toColumn),
-    rows: objects.map((object) => ({
+    rows: (kind.compareRows === undefined ? objects : objects.toSorted(kind.compareRows)).map((object) => ({
       cells: columns.map((column) => column.cell(object, options.nowMs)),
       object: rowObject(object, options.includeObject ?? "Metadata", apiVersion),
     })),

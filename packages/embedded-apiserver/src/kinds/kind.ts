@@ -134,6 +134,8 @@ export interface Kind {
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly fieldSelectors?: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns?: readonly Column[];
+  /** Order of the rows in tables of lists; default: that of the list. */
+  readonly compareRows?: (a: Readonly<ApiObject>, b: Readonly<ApiObject>) => number;
   /** Present for custom resources, which have no definition in the OpenAPI document. */
   readonly custom?: CustomKind;
   /** Verbs of a kind that is computed instead of stored. */

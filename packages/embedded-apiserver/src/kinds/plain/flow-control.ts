@@ -1,3 +1,4 @@
+import { byCodeUnits } from "../../json/key-order.ts";
 import type { Column, Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
@@ -31,6 +32,8 @@ export const flowControlKinds: readonly Kind[] = [
       spec.matchingPrecedence ||= 1000;
     },
     validate: flowSchemaErrors,
+    // Source: k8s.io/apiserver v0.36.3 pkg/util/apihelpers/helpers.go, `FlowSchemaSequence`.
+    compareRows: (a, b) => a["spec"].matchingPrecedence - b["spec"].matchingPrecedence || byCodeUnits(a.metadata.name, b.metadata.name),
     columns: [
       nameColumn,
       textColumn(
