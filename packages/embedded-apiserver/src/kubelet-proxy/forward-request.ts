@@ -1,10 +1,10 @@
 import { backgroundClock } from "@virtual-kubelet/clock";
-import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
 import { ApiStatusError } from "../errors/api-status-error.ts";
 import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
+import { goErrorText } from "../outbound/go-error.ts";
 import { dialRefusal } from "./dial-refusal.ts";
 import { anonymousTls, bodyOf } from "./kubelet-client.ts";
 
@@ -55,7 +55,7 @@ export async function forwardRequest(context: ResourceContext, { request }: Reso
     throw new ApiStatusError({
       code: 503,
       reason: "ServiceUnavailable",
-      message: `error trying to reach service: ${messageOf(error)}`,
+      message: `error trying to reach service: ${goErrorText(error)}`,
     });
   }
   const { location, ...rest } = passed(answer.headers);

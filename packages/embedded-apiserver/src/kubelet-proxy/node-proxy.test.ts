@@ -102,11 +102,11 @@ test("the kubelet's response is forwarded unchanged, including errors", async ()
 
 test("a kubelet that cannot be reached is 503", async () => {
   const world = startWithNode();
-  world.answer = new Error("connect ECONNREFUSED 10.0.0.7:1234");
+  world.answer = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED", address: "10.0.0.7", port: 1234 });
 
   expect(await world.refusal("/api/v1/nodes/n1/proxy/healthz")).toMatchObject({
     code: 503,
     reason: "ServiceUnavailable",
-    message: "error trying to reach service: connect ECONNREFUSED 10.0.0.7:1234",
+    message: "error trying to reach service: dial tcp 10.0.0.7:1234: connect: connection refused",
   });
 });

@@ -121,11 +121,11 @@ test("a kubelet's error message is truncated", async () => {
 
 test("an unreachable kubelet is an error that names its address", async () => {
   const world = startWithPod();
-  world.answer = new Error("connect ECONNREFUSED 10.0.0.7:1234");
+  world.answer = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED", address: "10.0.0.7", port: 1234 });
 
   expect(await world.refusal(`${podPath("a")}/log?tailLines=1`)).toMatchObject({
     code: 500,
-    message: 'Get "https://10.0.0.7:1234/containerLogs/default/a/c?tailLines=1": connect ECONNREFUSED 10.0.0.7:1234',
+    message: 'Get "https://10.0.0.7:1234/containerLogs/default/a/c?tailLines=1": dial tcp 10.0.0.7:1234: connect: connection refused',
   });
 });
 

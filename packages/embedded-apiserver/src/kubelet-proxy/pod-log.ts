@@ -1,4 +1,4 @@
-import { messageOf } from "@virtual-kubelet/errdefs";
+import { goErrorText } from "../outbound/go-error.ts";
 import { ApiStatusError, badRequest, internalError, invalid } from "../errors/api-status-error.ts";
 import type { ApiResponse } from "../http/api-request.ts";
 import { booleanOf, integerOf } from "../http/query-options.ts";
@@ -38,7 +38,7 @@ export async function podLogVerb(context: ResourceContext, call: ResourceCall): 
   try {
     answer = await context.kubelets.send({ url, signal: call.request.signal });
   } catch (error) {
-    throw plainFailure(`Get ${JSON.stringify(url.href)}: ${messageOf(error)}`);
+    throw plainFailure(`Get ${JSON.stringify(url.href)}: ${goErrorText(error)}`);
   }
   const { statusCode = 0 } = answer;
   if (statusCode >= 200 && statusCode <= 206) return { status: 200, headers: textHeaders, body: bodyOf(answer) };
