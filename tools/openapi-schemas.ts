@@ -1,13 +1,14 @@
 /**
  * Writes packages/embedded-apiserver/data/openapi-schemas.json: what the embedded API server needs to know of the API's
- * types. The schemas come from the OpenAPI v3 documents in Kubernetes' source tree, the wire facts that OpenAPI leaves
- * out (pointers, `omitempty`) from the Go types. Both are Apache-2.0, by The Kubernetes Authors.
+ * types. The schemas come from the OpenAPI v3 documents in Kubernetes' source tree, the enumerated values from its generated
+ * definitions, the wire facts that OpenAPI leaves out (pointers, `omitempty`) from the Go types. Both are Apache-2.0, by The Kubernetes Authors.
  *
  *   node --conditions=@virtual-kubelet/source tools/openapi-schemas.ts "$(go env GOMODCACHE)/k8s.io" 1.36.3
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiKinds } from "./api-kinds.ts";
+import { readEnums } from "./openapi-enums.ts";
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Schema = { [key: string]: Json; properties?: Record<string, Json> };
@@ -36,6 +37,17 @@ function* references(value: Json): Generator<string> {
     if (key === "$ref" && typeof child === "string") yield child.slice(child.lastIndexOf("/") + 1);
     else yield* references(child);
   }
+}
+
+/** Adds the enumerated values of fields, and the descriptions that explain them. */
+function addEnums(schemas: readonly [name: string, schema: Schema][], enums: ReturnType<typeof readEnums>): void {
+  for (const [name, { properties = {} }] of schemas)
+    for (const [field, { values, ofMembers, description }] of enums.get(name) ?? []) {
+      const property = properties[field] as Schema;
+      property["description"] = description;
+      const enumerated = ofMembers ? (property["items"] ?? property["additionalProperties"]) : property;
+      (enumerated as Schema)["enum"] = [...values];
+    }
 }
 
 function closure(all: Record<string, Schema>): [name: string, schema: Schema][] {
@@ -158,9 +170,11 @@ if (modules === undefined || version === undefined)
   throw new Error(
     "usage: node --conditions=@virtual-kubelet/source tools/openapi-schemas.ts <Go module cache>/k8s.io <Kubernetes version, such as 1.36.3>",
   );
-const schemas = closure(readSchemas(join(modules, `kubernetes@v${version}`)));
+const kubernetes = join(modules, `kubernetes@v${version}`);
+const schemas = closure(readSchemas(kubernetes));
+addEnums(schemas, readEnums(readFileSync(join(kubernetes, "pkg/generated/openapi/zz_generated.openapi.go"), "utf8")));
 const wire = Object.entries(wireFacts(schemas, modules, version.slice(2)));
-const source = `Kubernetes v${version}, api/openapi-spec/v3 and the Go types (Apache-2.0, The Kubernetes Authors); cut down by tools/openapi-schemas.ts`;
+const source = `Kubernetes v${version}, api/openapi-spec/v3, pkg/generated/openapi and the Go types (Apache-2.0, The Kubernetes Authors); cut down by tools/openapi-schemas.ts`;
 const text = `{\n  "source": ${JSON.stringify(source)},\n  "schemas": {\n${lines(schemas)}\n  },\n  "wire": {\n${lines(wire)}\n  }\n}\n`;
 writeFileSync(new URL("../packages/embedded-apiserver/data/openapi-schemas.json", import.meta.url), text);
 console.log(`${schemas.length} schemas, ${text.length} bytes`);

@@ -120,3 +120,20 @@ test("a custom resource with unknown fields at its root is published without pro
   );
   await api.delete(`${crds}/foos.${group}`);
 });
+
+test("fields with a few allowed values list them and say what they mean", async ({ api }) => {
+  const { definitions } = (await api.get("/openapi/v2")).body;
+  const schemas = (await api.get("/openapi/v3/api/v1")).body.components.schemas;
+
+  for (const documents of [definitions, schemas]) {
+    const { imagePullPolicy } = documents["io.k8s.api.core.v1.Container"].properties;
+    expect(imagePullPolicy.enum).toEqual(["Always", "IfNotPresent", "Never"]);
+    expect(imagePullPolicy.description).toContain(
+      '\n\nPossible enum values:\n - `"Always"` means that kubelet always attempts to pull the latest image.',
+    );
+    const { accessModes } = documents["io.k8s.api.core.v1.PersistentVolumeClaimSpec"].properties;
+    expect(accessModes.items.enum).toEqual(["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]);
+    const { allocatedResourceStatuses } = documents["io.k8s.api.core.v1.PersistentVolumeClaimStatus"].properties;
+    expect(allocatedResourceStatuses.additionalProperties.enum).toContain("NodeResizeInProgress");
+  }
+});
