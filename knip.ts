@@ -29,6 +29,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
           "nomad/run-on-agent.ts",
           "support/far-process-cluster/main.ts",
           "kubernetes/run.ts",
+          "control-plane/kubectl-comparison/record-differences.ts",
           "control-plane/requests/record-differences.ts",
           "upstream/controller-runtime/record.ts",
           "packages/{second-zod,try-packages,use-object-types}.ts",

@@ -44,6 +44,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/control-plane/instances", "core", "cli"],
   ["e2e/control-plane/join", "cli", "kubelet-api"],
   ["e2e/control-plane/kube-client", "kube-client"],
+  ["e2e/control-plane/kubectl-comparison", "embedded-apiserver"],
   ["e2e/control-plane/kubelet-access", "kubelet-api"],
   ["e2e/control-plane/launcher", "testing"],
   ["e2e/control-plane/node", "core"],
