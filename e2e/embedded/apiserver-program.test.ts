@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -53,6 +53,27 @@ test("serves whoever has the kubeconfig, with controllers, until it is told to e
   );
   expect(await program.end("SIGTERM")).toBe(0);
   expect(program.stderr).toBe("");
+});
+
+test("a server on all addresses has a kubeconfig for this machine and its names in the certificate, and says whether it is ready", async () => {
+  await using program = start("--kubeconfig", "kubeconfig", "--host", "0.0.0.0", "--token", "fixed");
+  await eventually(() => expect(program.stdout).toContain("export KUBECONFIG"), soon);
+  const kubeconfig = JSON.parse(readFileSync(join(folder, "kubeconfig"), "utf8")) as Kubeconfig;
+  const { server, "certificate-authority-data": ca } = kubeconfig.clusters[0].cluster;
+
+  expect(server).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+  expect(kubeconfig.users[0].user.token).toBe("fixed");
+  const { port } = new URL(server);
+  const asMachine = get(`https://127.0.0.1:${port}/readyz`, { ca: Buffer.from(ca, "base64"), servername: hostname(), agent: false });
+  const [response] = (await once(asMachine, "response")) as [IncomingMessage];
+  expect(response.resume().statusCode).toBe(200);
+  await using ready = start("ready", "--port", port);
+  expect(await ready.exit).toBe(0);
+
+  await program.end("SIGTERM");
+  await using gone = start("ready", "--port", port);
+  expect(await gone.exit).toBe(1);
+  expect(gone.stderr).toContain("ECONNREFUSED");
 });
 
 test("a port that is taken, and a kubeconfig that cannot be written, end it with the reason", async () => {

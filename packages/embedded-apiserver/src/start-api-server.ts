@@ -38,6 +38,8 @@ export interface ApiServerOptions {
   readonly port?: number;
   /** Address to listen on; default: 127.0.0.1. */
   readonly host?: string;
+  /** URL of the server in kubeconfigs, without a path; default: where it listens, or loopback if it listens on all addresses. */
+  readonly advertisedUrl?: string;
   /** Additional names and addresses of the serving certificate; default: none. */
   readonly certificateHosts?: readonly string[];
   /**
@@ -228,10 +230,15 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   await loadExpressionsOf(options.objects);
   seedObjects(registry.context, options.objects ?? []);
   isStarted = true;
-  const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = urlOf(host, port);
   const kubeconfig = (client?: ClientUser): string => {
     const userCredentials = client === undefined ? { token } : credentials.issueClient(client.user, client.groups ?? []);
-    return toKubeconfig({ server: url, caPem, credentials: userCredentials, name: options.contextName ?? "embedded" });
+    return toKubeconfig({
+      server: options.advertisedUrl ?? url,
+      caPem,
+      credentials: userCredentials,
+      name: options.contextName ?? "embedded",
+    });
   };
   return {
     url,
@@ -248,6 +255,12 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** URL at which this machine reaches a server that listens on the host. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `https://${reachable.includes(":") ? `[${reachable}]` : reachable}:${String(port)}`;
 }
 
 function withDefaults({

@@ -52,6 +52,7 @@ export function createServerCredentials({
     host,
     "localhost",
     "127.0.0.1",
+    "::1",
     "kubernetes",
     "kubernetes.default",
     "kubernetes.default.svc",

@@ -37,6 +37,25 @@ test("every flag reaches the server", () => {
   });
 });
 
+test("tokens and names of the certificate also come from the environment, and flags take precedence", () => {
+  const environment = { EMBEDDED_APISERVER_TOKEN: "from-env", EMBEDDED_APISERVER_CERTIFICATE_HOSTS: "api, 10.0.0.2,," };
+  const serverOf = (...words: string[]): unknown => {
+    const parsed = parseArguments(["--kubeconfig=k", ...words], environment);
+    return parsed.action === "serve" ? parsed.settings.server : undefined;
+  };
+
+  expect(serverOf("--certificate-host=b")).toMatchObject({ token: "from-env", certificateHosts: ["b", "api", "10.0.0.2"] });
+  expect(serverOf("--token=from-flag", "--advertised-url=https://api:6443/")).toMatchObject({
+    token: "from-flag",
+    advertisedUrl: "https://api:6443",
+  });
+  expect(parseArguments(["--kubeconfig=k"], { EMBEDDED_APISERVER_TOKEN: "" })).not.toHaveProperty("settings.server.token");
+});
+
+test("ready takes the port", () => {
+  expect(parseArguments(["ready", "--port=6443"])).toEqual({ action: "ready", port: 6443 });
+});
+
 test("assets takes the directory of envtest's programs", () => {
   expect(parseArguments(["assets", "bin"])).toEqual({ action: "assets", directory: "bin" });
 });
@@ -54,7 +73,10 @@ test.each([
   ["--kubeconfig k --port http", /^--port "http"/],
   ["--kubeconfig k --authorization ABAC", /^--authorization "ABAC": expected RBAC or AlwaysAllow$/],
   ["--kubeconfig k --prot 1", /^Unknown option '--prot'; see --help$/],
-  ["kubeconfig", /^unknown command "kubeconfig": expected assets; see --help$/],
+  ["kubeconfig", /^unknown command "kubeconfig": expected assets or ready; see --help$/],
+  ["ready", /^ready: expected the server's port/],
+  ["--kubeconfig k --token a:b", /^--token: expected letters, digits/],
+  ["--kubeconfig k --advertised-url api:6443", /^--advertised-url "api:6443": expected a URL/],
   ["assets", /^assets: expected one directory/],
   ["assets a b", /^assets: expected one directory/],
   ["--kubeconfig", /'--kubeconfig <value>' argument missing; see --help$/],

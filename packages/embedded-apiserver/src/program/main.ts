@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { parseArguments, usage, UsageError } from "./arguments.ts";
+import { checkReadiness } from "./check-readiness.ts";
 import { writeAssets } from "./envtest/write-assets.ts";
 import type { Serving, ServerSettings } from "./server-thread.ts";
 
@@ -21,8 +22,10 @@ else if (parentPort !== null) {
 /** @returns the exit code */
 async function run(words: readonly string[]): Promise<number> {
   try {
-    const asked = parseArguments(words);
+    // oxlint-disable-next-line node/no-process-env -- this is the composition root
+    const asked = parseArguments(words, process.env);
     if (asked.action === "serve") await serveInThread(asked.settings);
+    else if (asked.action === "ready") await checkReadiness(asked.port);
     else
       process.stdout.write(
         asked.action === "assets" ? await assets(asked.directory) : asked.action === "help" ? usage : `${await packageVersion()}\n`,

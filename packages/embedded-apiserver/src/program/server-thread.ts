@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import { machineNames } from "./machine-names.ts";
 import { startApiServer, type ApiServerOptions } from "../start-api-server.ts";
 
 /** Settings of the server thread. Plain values only, because they are cloned into the thread. */
@@ -7,7 +8,7 @@ export interface ServerSettings {
   readonly kubeconfig: string;
   readonly server: Pick<
     ApiServerOptions,
-    "host" | "port" | "certificateHosts" | "contextName" | "authorization" | "controllers" | "serviceAccounts"
+    "host" | "port" | "certificateHosts" | "advertisedUrl" | "token" | "contextName" | "authorization" | "controllers" | "serviceAccounts"
   >;
 }
 
@@ -24,7 +25,8 @@ export interface Serving {
  * @throws Error of Node.js if it cannot listen or cannot write the kubeconfig
  */
 export async function serve(parent: MessagePort, { kubeconfig, server: options }: ServerSettings): Promise<void> {
-  await using server = await startApiServer(options);
+  const certificateHosts = [...(options.certificateHosts ?? []), ...machineNames(options.host)];
+  await using server = await startApiServer({ ...options, certificateHosts });
   await server.writeKubeconfig(kubeconfig);
   const stopped = new Promise((resolve) => parent.once("message", resolve));
   const serving: Serving = { url: server.url, version: server.version };
