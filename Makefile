@@ -22,8 +22,8 @@ $(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard package
 demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=1: check and end)
 	@$(BIN) node --conditions=@virtual-kubelet/source packages/cli/src/main.ts demo $(if $(ONCE),--once)
 
-image: $(INSTALLED) ## Container image of the program (TAG=registry.example.com/virtual-kubelet:1 PROVIDERS="aci fargate" BASE=node:24-bookworm-slim DOCKER=podman)
-	@BASE="$(BASE)" PROVIDERS="$(PROVIDERS)" TAG="$(TAG)" DOCKER="$(DOCKER)" $(BIN) node --conditions=@virtual-kubelet/source tools/image.ts
+image: $(INSTALLED) ## Container image of the program (TAG=registry.example.com/virtual-kubelet:1 PROVIDERS="aci fargate" BASE=node:24-bookworm-slim DOCKER=podman), or of the embedded API server (IMAGE=embedded-apiserver)
+	@IMAGE="$(IMAGE)" BASE="$(BASE)" PROVIDERS="$(PROVIDERS)" TAG="$(TAG)" DOCKER="$(DOCKER)" $(BIN) node --conditions=@virtual-kubelet/source tools/image.ts
 
 test: $(INSTALLED) ## Quick levels (ALL=1: every level; LEVEL=unit: only that; PACKAGE=core: all tests of one package)
 	@$(BIN) LEVEL="$(LEVEL)" PACKAGE="$(PACKAGE)" FILES="$(FILES)" ALL="$(ALL)" REQUIRE_ALL="$(REQUIRE_ALL)" node --conditions=@virtual-kubelet/source tools/test.ts

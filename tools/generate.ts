@@ -123,7 +123,11 @@ const regions: readonly GeneratedRegion[] = [
   })),
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
   { page: "docs/guides/getting-started.md", region: "clone-steps", content: () => cloneSteps() },
-  ...["docs/guides/on-my-cluster.md", "deploy/chart/README.md"].map((page) => ({ page, region: "no-image", content: () => imageNotice() })),
+  ...["docs/guides/on-my-cluster.md", "docs/guides/testing-on-the-embedded-api-server.md", "deploy/chart/README.md"].map((page) => ({
+    page,
+    region: "no-image",
+    content: () => imageNotice(),
+  })),
   { page: "deploy/chart/README.md", region: "values", content: () => renderValueTable(valuesJsonSchema()) },
   { page: monitoringGuide, region: "metrics", content: () => renderMetricTable(catalogueMetrics()) },
   { page: monitoringGuide, region: "volume-metrics", content: () => renderMetricTable(volumeReference()) },

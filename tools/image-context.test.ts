@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lockedVersions, providerPackage } from "./image-context.ts";
+import { imageNamed, lockedVersions, providerPackage } from "./image-context.ts";
 
 test("a package of which the lockfile has one version keeps it, and one of several or from elsewhere is left open", () => {
   const lockfile = `
@@ -18,4 +18,9 @@ test("a provider of the image is named as --provider names it, and a wrong name 
 
   expect(providerPackage("aci", packed)).toBe("@virtual-kubelet/provider-aci");
   expect(() => providerPackage("azure", packed)).toThrow('PROVIDERS: "azure": expected names of aci, fargate');
+});
+
+test("an image has one of the names that exist", () => {
+  expect(imageNamed("embedded-apiserver")).toBe("embedded-apiserver");
+  expect(() => imageNamed("apiserver")).toThrow('IMAGE: "apiserver": expected virtual-kubelet or embedded-apiserver');
 });

@@ -1,20 +1,32 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { packPackages } from "./packed-packages.ts";
 import { programName, scope } from "./scope.ts";
 import { root } from "./workspace.ts";
 
-/** Build context of the container image. */
+/** Build context of a container image. */
 export interface ImageContext {
-  /** Absolute path of the folder, which contains only `app/`. */
+  /** Absolute path of the folder, which contains `app/` and, of the embedded API server, `volumes/`. */
   readonly folder: string;
-  /** Version of the program. */
+  /** Version of the package. */
   readonly version: string;
 }
 
-/** Dockerfile of the image, relative to the top. */
-export const dockerfile = "deploy/image/Dockerfile";
+/** Dockerfiles of the images by name, relative to the top. */
+export const dockerfiles = {
+  "virtual-kubelet": "deploy/image/Dockerfile",
+  "embedded-apiserver": "deploy/image/embedded-apiserver.Dockerfile",
+} as const;
+
+/** Name of an image, without a registry. */
+export type ImageName = keyof typeof dockerfiles;
+
+/** @throws Error that names the images that exist */
+export function imageNamed(name: string): ImageName {
+  if (name in dockerfiles) return name as ImageName;
+  throw new Error(`IMAGE: "${name}": expected ${Object.keys(dockerfiles).join(" or ")}`);
+}
 
 /**
  * Packs the program and installs it, as a user of npm would, into a folder that is the build context of the image. Packages of others have
@@ -28,13 +40,32 @@ export async function makeImageContext(
   providers: readonly string[] = [],
   folder: string = join(root, ".reports/image"),
 ): Promise<ImageContext> {
+  return await makeContext(folder, (packed) => [programName, ...providers.map((name) => providerPackage(name, packed))]);
+}
+
+/**
+ * Packs and installs the embedded API server, as {@link makeImageContext} does it with the program.
+ *
+ * @param folder - folder of the context; default: `.reports/apiserver-image`
+ */
+export async function makeApiServerContext(folder: string = join(root, ".reports/apiserver-image")): Promise<ImageContext> {
+  const context = await makeContext(folder, () => [`${scope}/embedded-apiserver`]);
+  const kubeconfigs = join(folder, "volumes/kubeconfig");
+  mkdirSync(kubeconfigs, { recursive: true });
+  // Like /tmp, because the container may run as any user.
+  chmodSync(kubeconfigs, 0o1777);
+  return context;
+}
+
+/** @param installedOf - names of the packages to install, the main one first, from the names of all packages */
+async function makeContext(folder: string, installedOf: (packed: readonly string[]) => readonly string[]): Promise<ImageContext> {
   const { packages, tarballs, pnpm } = await packPackages();
-  const installed = [programName, ...providers.map((name) => providerPackage(name, Object.keys(tarballs)))];
+  const installed = installedOf(Object.keys(tarballs));
   const app = join(folder, "app");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(app, { recursive: true });
-  const version = packages.find(({ owner }) => owner.manifest.name === programName)?.owner.manifest.version;
-  if (version === undefined) throw new Error(`none of the packed packages is ${programName}`);
+  const version = packages.find(({ owner }) => owner.manifest.name === installed[0])?.owner.manifest.version;
+  if (version === undefined) throw new Error(`none of the packed packages is ${installed[0] ?? "named"}`);
   const manifest = {
     name: "image",
     version,

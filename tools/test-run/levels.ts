@@ -15,7 +15,7 @@ import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
 import { ensureKubernetesE2e, missingKubernetesE2e } from "../kubernetes-e2e.ts";
 import { helm, logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
-import { makeImageContext } from "../image-context.ts";
+import { makeApiServerContext, makeImageContext } from "../image-context.ts";
 import { checkMetricUses } from "../metric-uses.ts";
 import { checkSite } from "../site/check-links.ts";
 import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
@@ -148,9 +148,10 @@ const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
   return { PROMTOOL: await promtool.ensure(), PROMQL_PARSER: await promqlParser.ensure() };
 });
 
-/** As {@link controlPlane}, with Helm and the packed program. */
+/** As {@link controlPlane}, with Helm, the packed program and the packed embedded API server. */
 const deployment = once(async (): Promise<Record<string, string>> => {
-  return { ...(await controlPlane()), HELM: await helm.ensure(), IMAGE_CONTEXT: (await makeImageContext()).folder };
+  const programs = { ...(await controlPlane()), HELM: await helm.ensure() };
+  return { ...programs, IMAGE_CONTEXT: (await makeImageContext()).folder, APISERVER_IMAGE_CONTEXT: (await makeApiServerContext()).folder };
 });
 
 /** Environment variables with which tests find a Python that has Zun's API, or moto. */
@@ -401,7 +402,7 @@ export const levels: readonly Level[] = [
   },
   {
     name: "deployment",
-    about: "the container image, the Helm chart and the printed manifests, on a Docker engine of its own and a real kube-apiserver",
+    about: "the container images, the Helm chart and the printed manifests, on a Docker engine of its own and a real kube-apiserver",
     quick: false,
     kind: "wait",
     hasFiles: true,

@@ -55,6 +55,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/control-plane/translation", "kubernetes"],
   ["e2e/control-plane/volumes", "core"],
   ["e2e/deployment/", "cli", "core"],
+  ["e2e/deployment/apiserver-image", "embedded-apiserver"],
   ["e2e/docker/", "docker", "pod-runtime"],
   ["e2e/docker/autoscaling", "kubelet-api", "metrics"],
   ["e2e/docker/exposition", "kubelet-api", "metrics"],

@@ -12,19 +12,32 @@ const baseImage = "node:24-bookworm-slim";
 /** Name of the program's image on the level's engine. */
 export const programImage = { repository: "virtual-kubelet", tag: "test" };
 
+/** Name of the embedded API server's image on the level's engine. */
+export const apiServerImage = "embedded-apiserver:test";
+
+/** Imports the base of the images. */
+export async function importBaseImage(api: EngineApi): Promise<void> {
+  await importImage(api, baseImage, { bytes: await busyboxFileSystem(nodeFiles()), changes: [] });
+}
+
 /** Builds the program's image from the packed program, as `make image` does, without network. */
 export async function buildProgramImage(api: EngineApi, contextFolder: string): Promise<void> {
-  await importImage(api, baseImage, { bytes: await busyboxFileSystem(nodeFiles()), changes: [] });
-  const bytes = execFileSync("tar", ["-c", "--owner=0", "--group=0", "-C", contextFolder, "app", "-C", imageFolder, "Dockerfile"], {
-    maxBuffer: 2 ** 30,
-  });
-  const query = new URLSearchParams({
-    t: `${programImage.repository}:${programImage.tag}`,
-    buildargs: JSON.stringify({ VERSION: "1.2.3" }),
-    networkmode: "none",
-  });
+  const words = ["-C", contextFolder, "app", "-C", imageFolder, "Dockerfile"];
+  await build(api, words, { t: `${programImage.repository}:${programImage.tag}` });
+}
+
+/** Builds the embedded API server's image, as `make image IMAGE=embedded-apiserver` does, without network. */
+export async function buildApiServerImage(api: EngineApi, contextFolder: string): Promise<void> {
+  const dockerfile = "embedded-apiserver.Dockerfile";
+  await build(api, ["-C", contextFolder, "app", "volumes", "-C", imageFolder, dockerfile], { t: apiServerImage, dockerfile });
+}
+
+/** @param words - for tar: what the build context consists of */
+async function build(api: EngineApi, words: readonly string[], parameters: Readonly<Record<string, string>>): Promise<void> {
+  const bytes = execFileSync("tar", ["-c", "--owner=0", "--group=0", ...words], { maxBuffer: 2 ** 30 });
+  const query = new URLSearchParams({ ...parameters, buildargs: JSON.stringify({ VERSION: "1.2.3" }), networkmode: "none" });
   const { status, body } = await api.ask("POST", `/build?${query.toString()}`, bytes);
-  if (status !== 200 || body.includes('"errorDetail"')) throw new Error(`build the program's image: ${status} ${body.slice(-2_000)}`);
+  if (status !== 200 || body.includes('"errorDetail"')) throw new Error(`build ${parameters["t"] ?? ""}: ${status} ${body.slice(-2_000)}`);
 }
 
 /** This machine's Node.js with the libraries that it loads. */
