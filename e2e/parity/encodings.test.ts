@@ -233,6 +233,26 @@ test("YAML is read and written", async ({ api, core }) => {
   expect([watched.status, watched.body]).toEqual([406, expect.stringContaining("application/json;stream=watch")]);
 });
 
+test("text in YAML has the style of the server's library", async ({ api, core }) => {
+  const words = "words that are long enough for a second line ".repeat(4).trim();
+  const data = {
+    a1: words,
+    a10: `# ${words}`,
+    a2: "a \n b ",
+    lines: "a\n\n b\n",
+    open: "a\n\n",
+    number: "012",
+    time: "2024-01-02",
+    key: "a: b",
+    tab: "a\tb",
+    emoji: "😀",
+  };
+  await api.create(`${core}/configmaps`, { metadata: { name: "styles" }, data });
+  const { body } = await api.get(`${core}/configmaps/styles`, { accept: "application/yaml" });
+
+  expect(body.slice(0, body.indexOf("kind: ConfigMap"))).toMatchSnapshot("data");
+});
+
 test("keys of YAML that occur twice cause a warning each, or are refused on request", async ({ api, core }) => {
   const body = "metadata:\n  name: a\n  name: b\nfoo: 1\ndata:\n  x: y\n  x: z\n";
   const post = async (query: string): Promise<unknown> => {

@@ -39,13 +39,6 @@ difference("Bookmarks of a watch of tables", async ({ api, core }) => {
   expect(bookmark?.object.kind).toBe(perServer({ embedded: "Pod", "kube-apiserver": "Table" }));
 });
 
-difference("Style of long text in YAML responses", async ({ api, core }) => {
-  await api.create(`${core}/configmaps`, configMapNamed("a", { text: "a \n b " }));
-  const { body } = await api.get(`${core}/configmaps/a`, { accept: "application/yaml" });
-
-  expect(body).toContain(perServer({ embedded: "text: |-\n", "kube-apiserver": String.raw`text: "a \n b "` }));
-});
-
 difference("Messages of `componentstatuses`", async ({ api }) => {
   const { body } = await api.get("/api/v1/componentstatuses/scheduler");
 

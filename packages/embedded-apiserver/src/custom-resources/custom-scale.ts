@@ -39,12 +39,12 @@ export function customScaleToChange(object: Readonly<ApiObject>, paths: ScalePat
 }
 
 function foundReplicas(object: Readonly<ApiObject>, { specReplicasPath }: ScalePaths): number | undefined {
-  return orThrow(nestedInteger(object, specReplicasPath));
+  return int32(orThrow(nestedInteger(object, specReplicasPath)));
 }
 
 function scaleWith(object: Readonly<ApiObject>, { statusReplicasPath, labelSelectorPath = "" }: ScalePaths, spec: JsonObject): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  const replicas = orThrow(nestedInteger(object, statusReplicasPath)) ?? 0;
+  const replicas = int32(orThrow(nestedInteger(object, statusReplicasPath))) ?? 0;
   const selector = labelSelectorPath === "" ? "" : (orThrow(nestedString(object, labelSelectorPath)) ?? "");
   return {
     kind: "Scale",
@@ -53,6 +53,11 @@ function scaleWith(object: Readonly<ApiObject>, { statusReplicasPath, labelSelec
     spec,
     status: { replicas, ...(selector === "" ? {} : { selector }) },
   };
+}
+
+/** Go cuts an integer to the bits of the field that it is converted for. */
+function int32(value: number | bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Number(BigInt.asIntN(32, BigInt(value)));
 }
 
 function orThrow<T>(found: T | { readonly problem: string }): T {

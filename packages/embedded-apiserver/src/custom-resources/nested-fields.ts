@@ -17,12 +17,13 @@ export function fieldsOfPath(path: string): string[] {
  *
  * Source of this file: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/unstructured/helpers.go.
  */
-export function nestedInteger(object: JsonValue, path: string): number | NestedProblem | undefined {
+export function nestedInteger(object: JsonValue, path: string): number | bigint | NestedProblem | undefined {
   const field = nestedField(object, path);
   if (field === undefined || "problem" in field) return field;
-  return typeof field.value === "number" && Number.isInteger(field.value)
-    ? field.value
-    : wrongType(fieldsOfPath(path), field.value, "int64");
+  const { value } = field;
+  return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value))
+    ? value
+    : wrongType(fieldsOfPath(path), value, "int64");
 }
 
 /** Text at a path; `undefined` if it is not there. */
@@ -54,5 +55,6 @@ function goTypeOf(value: JsonValue): string {
   if (Array.isArray(value)) return "[]interface {}";
   if (typeof value === "object") return "map[string]interface {}";
   if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
+  if (typeof value === "bigint") return "int64";
   return typeof value === "boolean" ? "bool" : typeof value;
 }

@@ -1,6 +1,6 @@
 import { parseExactJson } from "../json/exact-json.ts";
 import { encodeProtobuf, hasProtobuf, type JsonFields } from "../kinds/schema/protobuf-encode.ts";
-import { writeYaml } from "../json/yaml.ts";
+import { writeYaml } from "../json/yaml-writer.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { mediaTypes, type Encoding } from "./negotiation.ts";
 

@@ -23,7 +23,8 @@ function sorted(value: unknown): unknown {
 /** Type of a JSON value in messages of Go's decoder: `object`, `array`, `string`, `number` or `bool`. */
 export function goJsonType(value: unknown): string {
   if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "bigint" ? "number" : typeof value;
 }
 
 /** Formats a value as Go prints it. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { withExactNumbers } from "./exact-json.ts";
-import { parseYaml, strictWarnings, writeYaml } from "./yaml.ts";
+import { parseYaml, strictWarnings } from "./yaml.ts";
+import { writeYaml } from "./yaml-writer.ts";
 
 const parse = (text: string): unknown => withExactNumbers(parseYaml(text).value);
 

@@ -7,25 +7,6 @@ import { duplicateKeys } from "./yaml-duplicates.ts";
 /** Loaded with the first YAML body, because few clients send any. */
 const loadedYaml = once(() => createRequire(import.meta.url)("yaml") as typeof import("yaml"));
 
-/** Writes a value as sigs.k8s.io/yaml does: keys sorted, lists not indented. */
-export function writeYaml(value: unknown): string {
-  const text = loadedYaml().stringify(value, withPlainDots, {
-    version: "1.1",
-    sortMapEntries: true,
-    indentSeq: false,
-    aliasDuplicateObjects: false,
-  });
-  return text.replaceAll(dotKey, ".");
-}
-
-/** Stands for the key `.` of managed fields, which Go's library does not quote. */
-const dotKey = ".embedded-api-server-dot-key";
-
-function withPlainDots(_key: unknown, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, ".")) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key === "." ? dotKey : key, child]));
-}
-
 /** A parsed YAML document. */
 export interface ParsedYaml {
   readonly value: JsonValue | bigint;
