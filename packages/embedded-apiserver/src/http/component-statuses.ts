@@ -6,11 +6,8 @@ import { parseListOptions } from "./query-options.ts";
 import { listResponse, parseSelection } from "./read-verbs.ts";
 import { objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 
-const deprecation = "v1 ComponentStatus is deprecated in v1.19+";
-
 /** GET of the state of a component. Source of this file: pkg/registry/core/componentstatus/rest.go of Kubernetes v1.36.3. */
 export function getComponentStatus(context: ResourceContext, call: ResourceCall): ApiResponse {
-  call.warnings.push(deprecation);
   const { name = "" } = call.target;
   const found = componentStatuses(context.hasControllers).find(({ metadata }) => metadata.name === name);
   if (found === undefined) throw notFound({ group: "", plural: "componentstatus" }, name);
@@ -19,7 +16,6 @@ export function getComponentStatus(context: ResourceContext, call: ResourceCall)
 
 /** GET of the states of all components. */
 export function listComponentStatuses(context: ResourceContext, call: ResourceCall): ApiResponse {
-  call.warnings.push(deprecation);
   const options = parseListOptions(call.query);
   const selects = parseSelection(call, options) ?? (() => true);
   const { plural } = call.kind;

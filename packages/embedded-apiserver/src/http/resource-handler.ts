@@ -42,11 +42,7 @@ export function handleResource(
   const { kinds } = context.rest;
   if (!kinds.some(({ group, version }) => group === target.group && version === target.version)) return undefined;
   const { isWatch } = target;
-  if (isWatch) {
-    if (request.method !== "GET") throw methodNotAllowed();
-    query.set("watch", "true");
-    if (target.name !== undefined) query.set("fieldSelector", `metadata.name=${target.name}`);
-  }
+  if (isWatch) toWatchQuery(request, target, query);
   const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";
   const kind = isBindings ? findKind(context.rest, "", "pods") : (kindOf(kinds, target) ?? computedKind(target));
   if (kind === undefined) throw noSuchResource();
@@ -71,6 +67,13 @@ export function handleResource(
   const response = runVerb(verbs, context, call);
   const finished = (answer: ApiResponse): ApiResponse => inEncoding(answer, call.output.encoding);
   return response instanceof Promise ? response.then(finished) : finished(response);
+}
+
+/** Changes the query of a path such as `/api/v1/watch/pods` to that of the collection. @throws ApiStatusError 405 */
+function toWatchQuery({ method }: ApiRequest, { name }: ResourceTarget, query: URLSearchParams): void {
+  if (method !== "GET") throw methodNotAllowed();
+  query.set("watch", "true");
+  if (name !== undefined) query.set("fieldSelector", `metadata.name=${name}`);
 }
 
 function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefined {

@@ -2,7 +2,7 @@ import { nameColumn } from "./columns/columns.ts";
 import type { ApiObject, Column, Kind } from "./kind.ts";
 
 /** Condition of a component. Source: k8s.io/api v0.36.3 core/v1/types.go, `ComponentCondition`. */
-export interface ComponentCondition {
+interface ComponentCondition {
   readonly type: "Healthy";
   readonly status: "True" | "False";
   readonly message: string;
@@ -19,6 +19,7 @@ export const componentStatusKind: Kind = {
   namespaced: false,
   schema: "io.k8s.api.core.v1.ComponentStatus",
   verbs: ["get", "list"],
+  deprecation: "v1 ComponentStatus is deprecated in v1.19+",
   columns: [
     nameColumn,
     column("Status", "Status of the component conditions", ({ status }) => (status === "True" ? "Healthy" : "Unhealthy")),
