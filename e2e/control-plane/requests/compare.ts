@@ -143,6 +143,7 @@ function comparable({ status, contentType, warnings, text }: RawAnswer): Compara
     .replace(/("serverAddress":"|"jwks_uri":"https:\/\/)[^"/]+/g, "$1<address>")
     .replace(/("(?:kid|x|y)":")[\w-]{43}"/g, '$1<key>"')
     .replace(/"\d+s"/g, '"<age>"')
+    .replace(/^( *- )\d+s$/gm, "$1<age>")
     .replace(/("hash":"|\?hash=)[0-9A-F]+/g, "$1<hash>");
   const body = parsed(contentType.endsWith("protobuf") ? withoutNumbers(plain) : plain);
   return { status, contentType, warnings, body: withSortedCauses(withSortedManagers(body)) };
