@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { difference, listedDifferences, testedDifferences } from "./support/known-difference.ts";
 import { perServer, test } from "./support/parity-test.ts";
+import { templateOf } from "./support/workload-objects.ts";
 
 test("each known difference of the README has a test of its name, and the other way round", () => {
   expect(testedDifferences().toSorted()).toEqual(listedDifferences().toSorted());
@@ -179,13 +180,14 @@ difference("A `resourceVersion` in the future", async ({ api, core }) => {
   expect(Math.min(...tookMs) > 2500).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
-difference("Type errors of a strategic merge patch (422)", async ({ api, core }) => {
-  await api.create(`${core}/configmaps`, configMapNamed("a"));
-  const { body } = await api.patch("strategic", `${core}/configmaps/a`, { data: "text" });
+difference("Named types in type errors, such as `v1.DeploymentStrategyType`", async ({ api, apps }) => {
+  await api.create(`${apps}/deployments`, {
+    metadata: { name: "a" },
+    spec: { selector: { matchLabels: { a: "b" } }, template: templateOf({ a: "b" }) },
+  });
+  const { body } = await api.patch("merge", `${apps}/deployments/a`, { spec: { strategy: { type: 5 } } });
 
-  expect(body.message).toMatch(
-    perServer({ embedded: /: json: cannot unmarshal string into Go struct field/, "kube-apiserver": /: cannot restore map from string$/ }),
-  );
+  expect(body.message).toMatch(perServer({ embedded: /of type string$/, "kube-apiserver": /of type v1\.DeploymentStrategyType$/ }));
 });
 
 difference("The diff in a 422 for an update of a pod, claim or volume", async ({ api, core }) => {

@@ -347,3 +347,60 @@ test("a dry run of a patch responds normally and stores nothing", async ({ api, 
   expect(answer.body.data).toEqual({ a: "2" });
   expect((await api.get(`${core}/configmaps/settings`)).body).toEqual(created);
 });
+
+test("a patched object that is refused is shown as the patch library writes it, or as the strategic merge patch itself", async ({
+  api,
+  core,
+}) => {
+  await api.create(`${core}/configmaps`, { metadata: { name: "a", labels: { b: "1", a: "2" } }, data: { l: "w", k: "<" } });
+  const path = `${core}/configmaps/a`;
+  const message = async (answer: ReturnType<typeof api.patch>): Promise<string> => {
+    const { status, body } = await answer;
+    const { uid, resourceVersion, creationTimestamp, namespace } = (await api.get(path)).body.metadata;
+    const known = { UID: uid, VERSION: `"${resourceVersion}\\"`, TIME: creationTimestamp, NAMESPACE: namespace };
+    return Object.entries(known).reduce(
+      (text, [name, value]) => text.replaceAll(value, name),
+      `${String(status)} ${body.message.replace("Invalid value: ", "")}`,
+    );
+  };
+
+  expect([
+    await message(api.patch("json", path, [{ op: "replace", path: "/data/k", value: 5 }])),
+    await message(api.patch("json", path, [{ op: "add", path: "/data", value: { z: "1", a: 5 } }])),
+    await message(api.patch("json", path, [{ op: "copy", from: "/metadata/name", path: "/immutable" }])),
+    await message(api.patch("merge", path, { data: { z: null, b: 5 } })),
+    await message(api.patch("merge", `${path}?fieldValidation=Strict`, { nosuch: { z: 1, a: { c: 2, b: null } } })),
+  ]).toMatchSnapshot();
+  expect([
+    await message(api.patch("strategic", path, { data: 5 })),
+    await message(api.patch("strategic", path, { data: { k: 5 } })),
+    await message(api.patch("strategic", path, { data: { k: true } })),
+    await message(api.patch("strategic", path, { immutable: "x", metadata: { labels: { x: null, y: "b c" } } })),
+    await message(api.patch("strategic", path, { metadata: { generation: 1.5 } })),
+    await message(api.patch("strategic", path, { metadata: { finalizers: "x" } })),
+    await message(api.patch("strategic", path, { metadata: { deletionTimestamp: 5 } })),
+    await message(api.patch("strategic", path, { metadata: 5 })),
+    await message(api.patch("strategic", path, { binaryData: { a: "*" } })),
+    await message(api.patch("strategic", `${path}?fieldValidation=Strict`, { nosuch: { z: 1, a: ["b", null] } })),
+  ]).toMatchInlineSnapshot(`
+    [
+      '422  "" is invalid: patch: "map[data:5]": cannot restore map from int64',
+      '422  "" is invalid: patch: "map[data:map[k:5]]": cannot convert int64 to string',
+      '422  "" is invalid: patch: "map[data:map[k:true]]": unrecognized type: string',
+      '422  "" is invalid: patch: "map[immutable:x metadata:map[labels:map[x:<nil> y:b c]]]": unrecognized type: bool',
+      '422  "" is invalid: patch: "map[metadata:map[generation:1.5]]": cannot convert float64 to int64',
+      '422  "" is invalid: patch: "map[metadata:map[finalizers:x]]": cannot restore slice from string',
+      '422  "" is invalid: patch: "map[metadata:map[deletionTimestamp:5]]": json: cannot unmarshal number into Go value of type string',
+      '422  "" is invalid: patch: "map[metadata:5]": cannot restore struct from: int64',
+      '422  "" is invalid: patch: "map[binaryData:map[a:*]]": error decoding from json: illegal base64 data at input byte 0',
+      '422  "" is invalid: patch: "map[nosuch:map[a:[b <nil>] z:1]]": strict decoding error: unknown field "nosuch"',
+    ]
+  `);
+});
+
+test("a strategic merge patch does not change the type of an object", async ({ api, core }) => {
+  await api.create(`${core}/configmaps`, { metadata: { name: "a" } });
+  const { status, body } = await api.patch("strategic", `${core}/configmaps/a`, { kind: "Pod", apiVersion: "v2" });
+
+  expect([status, body.kind, body.apiVersion]).toEqual([200, "ConfigMap", "v1"]);
+});

@@ -134,7 +134,7 @@ function comparable({ status, contentType, warnings, text }: RawAnswer): Compara
   const plain = text
     .replace(uid, "<uid>")
     .replace(time, (found) => (found.startsWith("2024-01-01") ? found : "<time>"))
-    .replace(/(resourceVersion\\?"?: ?\\?")\d+/g, "$1<version>")
+    .replace(/(resourceVersion\\*"?: ?\\*")\d+/g, "$1<version>")
     .replace(/(resourceVersion: ")\d+/g, "$1<version>")
     .replace(/(in record \()\d+/g, "$1<version>")
     .replace(/(Too large resource version|the provided resource version|at resource version)[^"]*\d+/g, "$1 <version>")

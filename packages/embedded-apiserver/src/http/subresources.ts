@@ -7,7 +7,7 @@ import { nodeProxyVerb } from "../kubelet-proxy/node-proxy.ts";
 import { podLogVerb } from "../kubelet-proxy/pod-log.ts";
 import { podProxyVerb, serviceProxyVerb } from "../kubelet-proxy/pod-network-proxy.ts";
 import { podStreamVerb, type PodStream } from "../kubelet-proxy/pod-streams.ts";
-import { decodeBody, decodeObject, decodePatched, decodePatchedBody, type DecodedType } from "../rest/decode-object.ts";
+import { decodeBody, decodeObject, decodePatchedBody, type DecodedType } from "../rest/decode-object.ts";
 import { bindingType, bindPod } from "../rest/pod/pod-binding.ts";
 import { evictPod } from "../rest/pod/pod-eviction.ts";
 import { updateEphemeralContainers } from "../rest/pod/ephemeral-containers.ts";
@@ -32,7 +32,16 @@ import { addressOf, objectResponse, type ResourceCall, type ResourceContext } fr
 import { json } from "./respond.ts";
 import { scaleResponse } from "./scale-response.ts";
 import { type Verb, type Verbs, writing } from "./verb.ts";
-import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
+import {
+  checkBodyName,
+  jsonBodyOf,
+  parsePatch,
+  parsePatchBody,
+  patchedObject,
+  patchVerb,
+  replaceVerb,
+  writeOptionsOf,
+} from "./write-verbs.ts";
 
 const statusVerbs: Verbs = {
   GET: getVerb,
@@ -159,7 +168,7 @@ function specVerbs(update: PodSpecUpdate): Verbs {
     PATCH: writing(function* (context, call) {
       const patch = parsePatch(call);
       const options = writeOptionsOf(call, "PatchOptions");
-      const change = (object: Readonly<ApiObject>): ApiObject => decodePatched(call.kind, patch(object), options);
+      const change = (object: Readonly<ApiObject>): ApiObject => patchedObject(call.kind, object, patch, options);
       return objectResponse(context, call, 200, yield* update(context.rest, addressOf(call), change, options));
     }),
   };

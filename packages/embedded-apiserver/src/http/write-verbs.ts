@@ -1,10 +1,10 @@
 import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-status-error.ts";
-import type { ApiObject } from "../kinds/kind.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { returnsDeleted } from "../kinds/returns-deleted.ts";
 import { parseExactJson } from "../json/exact-json.ts";
 import { goJsonError } from "../json/go-json-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { patchJson } from "../patch/patch-json.ts";
+import { type ParsedPatch, patchJson } from "../patch/patch-json.ts";
 import { createObject } from "../rest/create.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type DeleteOptions, type Deletion } from "../rest/delete.ts";
@@ -134,23 +134,22 @@ export function* patchVerb(context: ResourceContext, call: ResourceCall, scope?:
   const patch = parsePatch(call);
   const options = writeOptionsOf(call, "PatchOptions");
   checkPatchOptions(call.query);
-  const stored = yield* updateObject(context.rest, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), {
+  const stored = yield* updateObject(context.rest, addressOf(call), (object) => patchedObject(call.kind, object, patch, options), {
     ...options,
     ...scopeOf(scope),
   });
   return objectResponse(context, call, 200, stored);
 }
 
-/**
- * Parses the request's patch.
- *
- * @returns a function that applies the patch without modifying its argument
- * @throws ApiStatusError 400 or 415
- */
-export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<ApiObject>) => JsonValue {
+/** Applies a patch to an object, without modifying it. @throws ApiStatusError 400, 422 or 500 */
+export function patchedObject(kind: Kind, object: Readonly<ApiObject>, patch: ParsedPatch, options: WriteOptions): ApiObject {
+  return decodePatched(kind, patchJson(asJson(object), patch, kind.schema), options, { object, patch });
+}
+
+/** Parses the request's patch. @throws ApiStatusError 400 or 415 */
+export function parsePatch({ request, kind }: ResourceCall): ParsedPatch {
   const type = patchTypeOf(request.headers["content-type"], kind.custom !== undefined);
-  const patch = parsePatchBody(request.body);
-  return (object) => patchJson(asJson(object), { type, body: patch }, kind.schema);
+  return { type, body: parsePatchBody(request.body) };
 }
 
 /** Parses the body of a patch of any type. @throws ApiStatusError 400 */

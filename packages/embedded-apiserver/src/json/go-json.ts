@@ -7,10 +7,12 @@ import { isJsonObject, type JsonValue } from "./json-value.ts";
  * @param value - JSON
  */
 export function goJson(value: unknown): string {
-  return jsonText(sorted(value)).replaceAll(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return escapedJson(sorted(value));
+}
+
+/** Encodes a value like {@link goJson}, with the keys in their order. */
+export function escapedJson(value: unknown): string {
+  return jsonText(value).replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function sorted(value: unknown): unknown {

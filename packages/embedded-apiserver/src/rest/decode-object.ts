@@ -7,6 +7,10 @@ import { strictWarnings } from "../json/yaml.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
+import { unstructuredProblem } from "../kinds/schema/unstructured-problem.ts";
+import { invalidValue } from "../kinds/validation/field-errors.ts";
+import type { ParsedPatch } from "../patch/patch-json.ts";
+import { patchedText } from "../patch/patched-text.ts";
 import { checkPatchedType } from "./custom-type.ts";
 import { type WriteOptions } from "./rest-context.ts";
 import { checkBodyType, typeMetaProblem, typeMismatch, unhandled } from "./type-mismatch.ts";
@@ -21,10 +25,7 @@ export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): 
   if (!isJsonObject<JsonValue>(body))
     throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): expected a JSON object`);
   checkBodyType(kind, body);
-  return complete(
-    kind,
-    decodeFields(kind, body, options, (problem) => badRequest(unhandled(kind.kind, kind, problem))),
-  );
+  return complete(kind, decodeFields(kind, body, options, { asProblem: (problem) => badRequest(unhandled(kind.kind, kind, problem)) }));
 }
 
 /** Type of a body with its schema. */
@@ -38,16 +39,28 @@ export type DecodedType = Pick<Kind, "group" | "version" | "kind" | "schema" | "
  */
 export function decodeBody(type: DecodedType, body: JsonObject, options: WriteOptions): JsonObject {
   checkBodyType(type, body);
-  return decodeFields(type, body, options, (problem) => badRequest(unhandled(type.kind, type, problem))) as JsonObject;
+  return decodeFields(type, body, options, { asProblem: (problem) => badRequest(unhandled(type.kind, type, problem)) }) as JsonObject;
+}
+
+/** The patch of a request, for messages about its result. */
+export interface AppliedPatch {
+  readonly object: Readonly<ApiObject>;
+  readonly patch: ParsedPatch;
 }
 
 /**
  * Decodes the result of a patch, like {@link decodeObject}.
  *
+ * @param applied - present for the patch of a request
  * @throws ApiStatusError 422 if it is no longer an object of the kind
  */
-export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOptions): ApiObject {
-  return complete(kind, decodePatchedFields(kind, patched, options));
+export function decodePatched(kind: Kind, patched: JsonValue, options: WriteOptions, applied?: AppliedPatch): ApiObject {
+  if (applied === undefined) return complete(kind, decodePatchedFields(kind, patched, options));
+  const shown = {
+    text: () => patchedText(kind, applied.object, applied.patch, patched),
+    isStrategic: applied.patch.type === "strategic",
+  };
+  return complete(kind, decodePatchedFields(kind, patched, options, shown));
 }
 
 /** Decodes the patched form of a subresource, such as a Scale, like {@link decodePatched}. @throws ApiStatusError 422 */
@@ -55,32 +68,44 @@ export function decodePatchedBody(type: DecodedType, patched: JsonValue, options
   return decodePatchedFields(type, patched, options) as JsonObject;
 }
 
-function decodePatchedFields(kind: DecodedType, patched: JsonValue, options: WriteOptions): Record<string, unknown> {
-  const asProblem = (problem: string): Error => {
-    const text = kind.custom === undefined ? jsonText(patched) : goJson(patched);
-    const message = `Invalid value: ${JSON.stringify(text)}: ${problem}`;
-    return invalid({ group: "", kind: "" }, "", [{ field: "patch", reason: "FieldValueInvalid", message }]);
-  };
-  const problem = typeMetaProblem(patched);
+/** How messages show the result of a patch. */
+interface ShownPatch {
+  readonly text: () => string;
+  readonly isStrategic: boolean;
+}
+
+function decodePatchedFields(
+  kind: DecodedType,
+  patched: JsonValue,
+  options: WriteOptions,
+  shown: ShownPatch = { text: () => (kind.custom === undefined ? jsonText(patched) : goJson(patched)), isStrategic: false },
+): Record<string, unknown> {
+  const asProblem = (problem: string): Error => invalid({ group: "", kind: "" }, "", [invalidValue("patch", shown.text(), problem)]);
+  const { isStrategic } = shown;
+  const problem = isStrategic ? undefined : typeMetaProblem(patched);
   if (problem !== undefined) throw asProblem(problem);
   if (!isJsonObject<JsonValue>(patched)) throw asProblem("expected a JSON object");
   if (kind.custom !== undefined) {
     const keepsVersion = options.subresource !== undefined && options.subresource !== "";
-    return decodeFields(kind, checkPatchedType(kind, patched, { keepsVersion, asProblem }), options, asProblem);
+    return decodeFields(kind, checkPatchedType(kind, patched, { keepsVersion, asProblem }), options, { asProblem });
   }
-  const mismatch = typeMismatch(kind, patched);
+  // The real server does not look at the type again after a strategic merge patch.
+  const mismatch = isStrategic ? undefined : typeMismatch(kind, patched);
   if (mismatch !== undefined) throw asProblem(mismatch.problem);
-  return decodeFields(kind, patched, options, asProblem);
+  return decodeFields(kind, patched, options, {
+    asProblem,
+    asTypeProblem: (text) => asProblem(isStrategic ? unstructuredProblem(kind.schema, patched, text) : text),
+  });
 }
 
 function decodeFields(
   kind: DecodedType,
   body: Readonly<Record<string, JsonValue>>,
   options: WriteOptions,
-  asProblem: (problem: string) => Error,
+  { asProblem, asTypeProblem = asProblem }: { asProblem: (problem: string) => Error; asTypeProblem?: (problem: string) => Error },
 ): Record<string, unknown> {
   const { object, unknownFields } = tryDecode(kind, body, {
-    asProblem,
+    asProblem: asTypeProblem,
     // The real server does not decode what apply has merged.
     keepsNulls: options.isApplied === true,
   });

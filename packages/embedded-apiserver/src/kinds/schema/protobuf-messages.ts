@@ -46,6 +46,20 @@ export function messageFields(message: string): readonly MessageField[] {
   return fields;
 }
 
+const declared = new Map<string, readonly MessageField[]>();
+
+/** Fields of a message in the order of Go's struct, which is that of Go's JSON. Inlined fields are replaced by theirs. */
+export function declaredFields(message: string): readonly MessageField[] {
+  let fields = declared.get(message);
+  if (fields === undefined) {
+    fields = Object.entries(messageFile().messages[message] ?? {})
+      .map(([name, text]) => parseField(name, text))
+      .flatMap((field) => (field.name === "" ? declaredFields(field.type) : [field]));
+    declared.set(message, fields);
+  }
+  return fields;
+}
+
 const shapes: Readonly<Record<string, MessageField["shape"]>> = { "*": "pointer", "[]": "list", "map ": "map" };
 
 function parseField(name: string, text: string): MessageField {
