@@ -62,8 +62,7 @@ export function handleResource(
     warnings,
   };
   const verbs: Verbs = isBindings ? bindingsVerbs : verbsOf(call);
-  // The real server's routes of built-in kinds are looked up first.
-  if (kind.deprecation !== undefined && (kind.custom !== undefined || verbs[request.method] !== undefined)) warnings.push(kind.deprecation);
+  warnAboutDeprecation(call, verbs);
   const response = runVerb(verbs, context, call);
   const finished = (answer: ApiResponse): ApiResponse => inEncoding(answer, call.output.encoding);
   return response instanceof Promise ? response.then(finished) : finished(response);
@@ -74,6 +73,11 @@ function toWatchQuery({ method }: ApiRequest, { name }: ResourceTarget, query: U
   if (method !== "GET") throw methodNotAllowed();
   query.set("watch", "true");
   if (name !== undefined) query.set("fieldSelector", `metadata.name=${name}`);
+}
+
+/** The real server looks up the routes of built-in kinds first. */
+function warnAboutDeprecation({ kind: { custom, deprecation }, request, warnings }: ResourceCall, verbs: Verbs): void {
+  if (deprecation !== undefined && (custom !== undefined || verbs[request.method] !== undefined)) warnings.push(deprecation);
 }
 
 function kindOf(kinds: readonly Kind[], target: ResourceTarget): Kind | undefined {

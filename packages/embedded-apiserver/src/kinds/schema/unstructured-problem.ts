@@ -26,6 +26,15 @@ function problemOf(schema: TypeSchema, value: JsonValue): string | undefined {
       return firstProblem(Object.values(value), schema.values);
     case "array":
       return Array.isArray(value) ? firstProblem(value, schema.items) : `cannot restore slice from ${kindOf(value)}`;
+    default:
+      return scalarProblem(schema, value);
+  }
+}
+
+type ScalarSchema = Exclude<TypeSchema, { type: "struct" | "map" | "array" }>;
+
+function scalarProblem(schema: ScalarSchema, value: JsonValue): string | undefined {
+  switch (schema.type) {
     case "bytes":
       return typeof value === "string" ? undefined : `cannot restore slice from ${kindOf(value)}`;
     case "string":
