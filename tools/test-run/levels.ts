@@ -1,4 +1,3 @@
-import { ensureControlPlane, findControlPlane, type ControlPlaneProgram } from "@virtual-kubelet/testing";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { checkDocuments } from "../check-documents.ts";
@@ -10,25 +9,37 @@ import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { findChromium, missingChromium } from "../chromium.ts";
 import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
-import { ensureControllerRuntime, missingControllerRuntime } from "../controller-runtime.ts";
+import { missingControllerRuntime } from "../controller-runtime.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
-import { ensureKubernetesE2e, missingKubernetesE2e } from "../kubernetes-e2e.ts";
+import { missingKubernetesE2e } from "../kubernetes-e2e.ts";
 import { helm, logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
-import { makeApiServerContext, makeImageContext } from "../image-context.ts";
 import { checkMetricUses } from "../metric-uses.ts";
 import { checkSite } from "../site/check-links.ts";
 import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace } from "../network-namespace.ts";
 import { checkReasons } from "../reason-catalogues.ts";
 import { moto } from "../moto.ts";
 import { pythonClient } from "../python-client.ts";
-import { ensurePackages, missingPackages } from "../python-environment.ts";
+import { missingPackages } from "../python-environment.ts";
 import { run } from "../run.ts";
 import { asRoot } from "../superuser.ts";
 import { workflowsLevel } from "../workflow-run/run-levels.ts";
 import { root } from "../workspace.ts";
 import { zunApi } from "../zun-api.ts";
 import type { Level, LevelRun } from "./level.ts";
+import {
+  controlPlane,
+  controlPlaneAndMetrics,
+  deployment,
+  dockerPrograms,
+  kubectl,
+  kubernetesE2e,
+  monitoringPrograms,
+  motoPython,
+  nodeNetwork,
+  upstreamPrograms,
+  zunPython,
+} from "./level-programs.ts";
 import { missingControlPlane, missingKubectl, missingKubeProxy, missingRoot } from "./missing-needs.ts";
 import { packageNames, subjectProblems } from "./package-tests.ts";
 import { filesThatNoLevelRuns, findTestFiles } from "./test-files.ts";
@@ -80,83 +91,6 @@ async function vitest(
   const { code } = await run(program, args, { env: { NODE_COMPILE_CACHE: compileCache, ...env }, output });
   return countReport(existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined, code);
 }
-
-/** Memoizes an asynchronous function, so that levels share builds. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let promise: Promise<T> | undefined;
-  return () => (promise ??= work());
-}
-
-/** Environment variables with which tests find these programs, which are built first if needed. Default: all programs of the control plane. */
-async function controlPlanePrograms(programs?: readonly ControlPlaneProgram[]): Promise<{ readonly KUBEBUILDER_ASSETS: string }> {
-  return { KUBEBUILDER_ASSETS: await ensureControlPlane({ programs, onBuild: (how) => console.log(how) }) };
-}
-
-/** Environment variables with which tests find kubectl. If it cannot be built, kubectl on the PATH is used. */
-const kubectl = once(async (): Promise<Record<string, string>> => {
-  const named = Boolean(process.env["KUBECTL"]);
-  return named || findControlPlane({ programs: ["kubectl"] }).status === "missing" ? {} : await controlPlanePrograms(["kubectl"]);
-});
-
-/** Environment variables with which tests find etcd, kube-apiserver, its controllers and kubectl. */
-const controlPlane = once(async (): Promise<Record<string, string>> => {
-  // Concurrent builds would compile shared packages twice.
-  await kubectl();
-  return await controlPlanePrograms();
-});
-
-/** As {@link controlPlane}, with metrics-server. */
-const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> => {
-  return { ...(await controlPlane()), METRICS_SERVER: await metricsServer.ensure() };
-});
-
-/** As {@link controlPlaneAndMetrics}, with Prometheus' parser, two log shippers and kube-proxy. */
-const dockerPrograms = once(async (): Promise<Record<string, string>> => {
-  const programs = await controlPlaneAndMetrics();
-  // Sequential, because each build uses all processors.
-  return {
-    ...programs,
-    PROMETHEUS_PARSER: await prometheusParser.ensure(),
-    LOG_SHIPPER: await logShipper.ensure(),
-    PROMTAIL: await promtail.ensure(),
-    KUBE_PROXY: await kubeProxy(),
-  };
-});
-
-/** Path of kube-proxy, which `KUBE_PROXY` may name. */
-async function kubeProxy(): Promise<string> {
-  return process.env["KUBE_PROXY"] || join((await controlPlanePrograms(["kube-proxy"])).KUBEBUILDER_ASSETS, "kube-proxy");
-}
-
-/** As {@link controlPlaneAndMetrics}, with upstream's end-to-end suite. */
-const nodeNetwork = once(async (): Promise<Record<string, string>> => {
-  return { ...(await controlPlaneAndMetrics()), UPSTREAM_E2E: await upstreamE2e.ensure() };
-});
-
-/** Builds controller-runtime's suites, and installs Kubernetes' Python client. */
-const upstreamPrograms = once(async () => [await ensureControllerRuntime(), await ensurePackages(pythonClient)]);
-
-/** Environment variables with which tests find kubectl and Kubernetes' own end-to-end tests. */
-const kubernetesE2e = once(async (): Promise<Record<string, string>> => {
-  // Sequential, because each build uses all processors.
-  return { ...(await kubectl()), KUBERNETES_E2E: (await ensureKubernetesE2e()).directory };
-});
-
-/** Environment variables with which tests find promtool and the parser of PromQL. */
-const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
-  // Sequential, because each build uses all processors.
-  return { PROMTOOL: await promtool.ensure(), PROMQL_PARSER: await promqlParser.ensure() };
-});
-
-/** As {@link controlPlane}, with Helm, the packed program and the packed embedded API server. */
-const deployment = once(async (): Promise<Record<string, string>> => {
-  const programs = { ...(await controlPlane()), HELM: await helm.ensure() };
-  return { ...programs, IMAGE_CONTEXT: (await makeImageContext()).folder, APISERVER_IMAGE_CONTEXT: (await makeApiServerContext()).folder };
-});
-
-/** Environment variables with which tests find a Python that has Zun's API, or moto. */
-const zunPython = once(async (): Promise<Record<string, string>> => ({ [zunApi.variable]: await ensurePackages(zunApi) }));
-const motoPython = once(async (): Promise<Record<string, string>> => ({ [moto.variable]: await ensurePackages(moto) }));
 
 /**
  * Runs the provider suite, and then checks that the committed records match its results.
