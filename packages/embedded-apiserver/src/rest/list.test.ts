@@ -50,6 +50,35 @@ test("all pages show the state of the first", async () => {
   expect(second.body.items[1].metadata).not.toHaveProperty("labels");
 });
 
+test("a list can be continued with its first state for five minutes, and then with a later one", async () => {
+  await using server = await startTestServer();
+  await createPods(server, "a", "b", "c");
+  const first = await server.request("GET", `${podsPath}?limit=1`);
+  const nextPage = (from: TestResponse): Promise<TestResponse> =>
+    server.request("GET", `${podsPath}?limit=1&continue=${from.body.metadata.continue}`);
+  await server.request("PATCH", podPath("b"), { metadata: { labels: { x: "1" } } }, patches.merge);
+  await server.clock.advance(20_000);
+  expect((await nextPage(first)).body.items[0].metadata).not.toHaveProperty("labels");
+  await server.clock.advance(5 * 60_000);
+
+  const refused = await nextPage(first);
+
+  expect(refused).toMatchObject({ status: 410, body: { reason: "Expired", metadata: { continue: expect.any(String) } } });
+  const second = await nextPage(refused);
+  expect(second.body.items[0].metadata).toMatchObject({ name: "b", labels: { x: "1" } });
+  expect(second.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
+  expect((await nextPage(second)).body.metadata.resourceVersion).toBe(second.body.metadata.resourceVersion);
+});
+
+test("a list can be continued as long as nothing changes", async () => {
+  await using server = await startTestServer();
+  await createPods(server, "a", "b");
+  const first = await server.request("GET", `${podsPath}?limit=1`);
+  await server.clock.advance(60 * 60_000);
+
+  expect(namesOf(await server.request("GET", `${podsPath}?limit=1&continue=${first.body.metadata.continue}`))).toEqual(["b"]);
+});
+
 test("a continue token cannot be combined with a resourceVersion", async () => {
   await using server = await startTestServer();
   await createPods(server, "a", "b");

@@ -46,6 +46,10 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
   const continuation = query.continueToken === "" ? undefined : parseContinueToken(query.continueToken);
   const exact = continuation === undefined ? exactVersion(query, latest) : continuation.rv === anyVersion ? undefined : continuation.rv;
   const collection = collectionOf(context, kind);
+  const { compaction } = context.storage;
+  if (query.limit > 0 || continuation !== undefined) compaction.note(latest, context.clock.now());
+  if (continuation !== undefined && exact !== undefined && compaction.isCompacted(exact, context.clock.now()))
+    throw tooOldToContinue(continuation);
   const all =
     exact === undefined ? collection.list(query.namespace) : atVersion(() => collection.listAt(exact, query.namespace), continuation);
   const rest = continuation === undefined ? all : all.filter((stored) => keyOf(stored) > continuation.after);
@@ -78,12 +82,15 @@ function atVersion(list: () => StoredObject[], continuation: Continuation | unde
   try {
     return list();
   } catch (error) {
-    if (continuation === undefined) throw error;
-    throw expired(
-      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-      toContinueToken({ ...continuation, rv: anyVersion }),
-    );
+    throw continuation === undefined ? error : tooOldToContinue(continuation);
   }
+}
+
+function tooOldToContinue(continuation: Continuation): Error {
+  return expired(
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    toContinueToken({ ...continuation, rv: anyVersion }),
+  );
 }
 
 /**
