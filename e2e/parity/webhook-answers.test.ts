@@ -86,6 +86,27 @@ test("answers of older webhooks are decoded less strictly", async ({ api, namesp
   expect(messages).toMatchSnapshot();
 });
 
+test("a webhook whose connection breaks is called once, and one that asks for it again", async ({ api, namespace, core }) => {
+  let calls = 0;
+  const asksAgain = (): Response => new Response(undefined, { status: 503, headers: { "retry-after": "0" } });
+  await using hooks = await Webhooks.start(api, namespace, {
+    "/breaks": () => Response.error(),
+    "/again": (review) => (++calls < 3 ? asksAgain() : answer({})(review)),
+    "/always": asksAgain,
+    "/later": () => new Response(undefined, { status: 429, headers: { "retry-after": "60" } }),
+    "/date": () => new Response(undefined, { status: 503, headers: { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" } }),
+  });
+  const seen: Record<string, unknown> = {};
+  for (const path of ["/breaks", "/again", "/always", "/later", "/date"]) {
+    const objectSelector = { matchLabels: { path: path.slice(1) } };
+    await hooks.configure("Mutating", path.slice(1), { objectSelector, timeoutSeconds: 2 }, path);
+    const sent = { metadata: { name: "a", labels: { path: path.slice(1) } } };
+    const message = messageOf(await api.post(`${core}/configmaps?dryRun=All`, sent), hooks);
+    seen[path] = { message, calls: hooks.reviews(path).length };
+  }
+  expect(seen).toMatchSnapshot();
+});
+
 const conversion =
   (response: object | string | null, own: object = {}): ReviewHandler =>
   ({ apiVersion, request }) => ({

@@ -27,13 +27,21 @@ export interface HttpsRequest {
 /** Idle connections with the same options are kept this long. */
 const idleMs = 90_000;
 
-/** HTTP/1.1 client that reuses connections. It verifies certificates. */
+/** Methods of requests that Go's client repeats; source: net/http of Go, `Request.isReplayable`. */
+const replayable: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
+
+/**
+ * HTTP/1.1 client that reuses connections. It verifies certificates. A request whose connection breaks is repeated as by Go's client: only if
+ * the connection was reused, and the request changes nothing.
+ */
 export class HttpsClient implements Disposable {
   readonly #agents = new Map<string, Agent>();
 
   /** Resolves with the head of the response. Rejects with an error of Node.js. */
-  send(target: HttpsTarget, asked: HttpsRequest): Promise<IncomingMessage> {
-    return this.#send(target, asked, this.#agentFor(target));
+  async send(target: HttpsTarget, asked: HttpsRequest): Promise<IncomingMessage> {
+    const agent = this.#agentFor(target);
+    if (Object.keys(agent.freeSockets).length > 0) await closedConnections();
+    return await this.#send(target, asked, agent);
   }
 
   #send(target: HttpsTarget, asked: HttpsRequest, agent: Agent | false): Promise<IncomingMessage> {
@@ -54,9 +62,9 @@ export class HttpsClient implements Disposable {
       });
       request.once("response", resolve);
       request.on("error", (error) => {
-        // The server may just have closed a reused connection, before it has read the request.
-        const isStale = request.reusedSocket && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
-        if (isStale && signal?.aborted !== true) resolve(this.#send(target, asked, false));
+        const isBroken = request.reusedSocket && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
+        const mayRepeat = replayable.has(method) && (body === undefined || body.length === 0);
+        if (isBroken && mayRepeat && signal?.aborted !== true) resolve(this.#send(target, asked, false));
         else reject(error);
       });
       request.end(body);
@@ -74,6 +82,11 @@ export class HttpsClient implements Disposable {
     if (agent === undefined) this.#agents.set(key, (agent = new Agent({ keepAlive: true, timeout: idleMs, ...tlsOptions(target) })));
     return agent;
   }
+}
+
+/** Lets the event loop see the connections that servers have closed meanwhile, so that they are not used. */
+async function closedConnections(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** TLS options for a target, also for upgraded connections. */

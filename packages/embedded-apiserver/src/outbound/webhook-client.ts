@@ -19,6 +19,8 @@ export interface WebhookClientOptions {
 const redirections: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Source: net/http of Go, `defaultCheckRedirect`. */
 const mostHops = 10;
+/** Repetitions of a call whose response has a `Retry-After`; source: k8s.io/client-go v0.36.3 rest/request.go. */
+const mostRetries = 10;
 
 /** The configuration of a webhook is not usable. The message is that of the real server. */
 export class WebhookConfigError extends Error {
@@ -74,6 +76,36 @@ export class WebhookClient implements Disposable {
     }
   }
 
+  /** Posts a body again as long as the server asks for it. Source: k8s.io/client-go v0.36.3 rest/with_retry.go. */
+  async #repeat(
+    target: HttpsTarget,
+    body: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: IncomingMessage; readonly text: string }> {
+    for (let retries = 0; ; retries++) {
+      const answer = await this.#follow(target, body, signal);
+      const text = await bodyText(answer);
+      const seconds = retryAfterSeconds(answer);
+      if (seconds === undefined || retries === mostRetries) return { answer, text };
+      await this.#wait(seconds, signal);
+    }
+  }
+
+  #wait(seconds: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const expire = (): void => {
+        timer[Symbol.dispose]();
+        reject(deadlineExceeded());
+      };
+      const timer = this.#clock.setTimer(seconds * 1000, () => {
+        signal.removeEventListener("abort", expire);
+        resolve();
+      });
+      if (signal.aborted) expire();
+      else signal.addEventListener("abort", expire, { once: true });
+    });
+  }
+
   async #exchange(
     { service }: WebhookClientConfig,
     target: HttpsTarget,
@@ -83,8 +115,7 @@ export class WebhookClient implements Disposable {
     const expired = new AbortController();
     using _timer = this.#clock.setTimer(timeoutSeconds * 1000, () => expired.abort());
     try {
-      const answer = await this.#follow({ ...target, address }, body, expired.signal);
-      const text = await bodyText(answer);
+      const { answer, text } = await this.#repeat({ ...target, address }, body, expired.signal);
       const status = answer.statusCode ?? 0;
       if (status < 200 || status > 206) throw statusError(status, text);
       return text;
@@ -97,6 +128,13 @@ export class WebhookClient implements Disposable {
   [Symbol.dispose](): void {
     this.#https[Symbol.dispose]();
   }
+}
+
+/** Seconds after which a call is to be repeated; `undefined` if it is not. */
+function retryAfterSeconds({ statusCode = 0, headers }: IncomingMessage): number | undefined {
+  if (statusCode !== 429 && statusCode < 500) return undefined;
+  const given = headers["retry-after"] ?? "";
+  return /^[+-]?\d+$/.test(given) ? Math.max(0, Number(given)) : undefined;
 }
 
 function deadlineExceeded(): GoError {

@@ -21,7 +21,10 @@ export interface WebhookServer extends AsyncDisposable {
   readonly received: Readonly<Record<string, Json[]>>;
 }
 
-/** Answer to a review; a number is an HTTP status without a body, a URL a redirection that keeps the body. */
+/**
+ * Answer to a review; a number is an HTTP status without a body, a URL a redirection that keeps the body, a Response one without a body, and
+ * `Response.error()` breaks the connection.
+ */
 export type ReviewHandler = (review: Json) => Json;
 
 /** Starts a server for 127.0.0.1, localhost and the service `hook` in the namespace `default`. */
@@ -45,6 +48,8 @@ export async function startWebhookServer(answers: Readonly<Record<string, Review
       })
       .then((answer: Json) => {
         if (answer instanceof URL) return response.writeHead(307, { location: answer.pathname }).end();
+        if (answer instanceof Response && answer.type === "error") return request.socket.destroy();
+        if (answer instanceof Response) return response.writeHead(answer.status, Object.fromEntries(answer.headers)).end();
         if (typeof answer === "number") return response.writeHead(answer).end();
         return response
           .writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" })
