@@ -107,6 +107,32 @@ test("a webhook whose connection breaks is called once, and one that asks for it
   expect(seen).toMatchSnapshot();
 });
 
+test("an address belongs to a service from the moment that its creation waits for a webhook", async ({ api, namespace, core }) => {
+  const path = `${core}/services`;
+  const service = (name: string, spec: object = {}): object => ({ metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } });
+  const { clusterIP } = (await api.create(path, service("former"))).spec;
+  await api.delete(`${path}/former`);
+  const [waiting, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using hooks = await Webhooks.start(api, namespace, {
+    "/": async (review) => {
+      waiting.resolve();
+      await released.promise;
+      return answer({ allowed: review.request.name !== "refused" })(review) as object;
+    },
+  });
+  const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["services"] }];
+  await hooks.configure("Validating", "services", { rules });
+  const create = async (name: string): Promise<unknown> => {
+    const { status, body } = await api.post(path, service(name, { clusterIP }));
+    return [status, String(body.message ?? "").replaceAll(String(clusterIP), "IP")];
+  };
+  const first = create("refused");
+  await waiting.promise;
+  const during = await create("second");
+  released.resolve();
+  expect([await first, during, await create("third"), await create("fourth")]).toMatchSnapshot();
+});
+
 const conversion =
   (response: object | string | null, own: object = {}): ReviewHandler =>
   ({ apiVersion, request }) => ({

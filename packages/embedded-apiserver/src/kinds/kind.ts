@@ -126,6 +126,8 @@ export interface Kind {
   readonly prepareForCreate?: (object: ApiObject, context: WriteContext) => void;
   /** Prepares an update of the object or its status after defaulting and before validation: restores fields that the server owns. */
   readonly prepareForUpdate?: (object: ApiObject, old: Readonly<ApiObject>, context: WriteContext) => void;
+  /** Keeps what was allocated for an object, such as its cluster IP, from others while the write waits for admission. */
+  readonly hold?: (object: Readonly<ApiObject>, context: WriteContext) => Disposable;
   /**
    * The object as its first deletion stores it, at a time in milliseconds since the epoch; works on a copy. Of the request's options only the
    * preconditions count. Default: it is marked or removed as its finalizers, its grace period and the options say.

@@ -50,7 +50,10 @@ export function* createObject(
   // Admission may have replaced the metadata.
   const { metadata } = object;
   checkObject(kind, object, options.dryRun === true);
-  if (plugins.length > 0) yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
+  if (plugins.length > 0) {
+    using _held = options.dryRun === true ? undefined : kind.hold?.(object, context);
+    yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
+  }
   dropEmptyLists(kind, object);
   const ordered = orderMetadata(object);
   const converting = options.dryRun === true ? undefined : prepareWrite(kind, ordered);

@@ -104,7 +104,10 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   dropEmptyLists(kind, object);
   shareUnchanged(object, old);
   if (options.scope !== "all") finishUpdate(kind, object, old, { scope: options.scope, warn: options.warn });
-  if (plugins.length > 0) yield* admit("validate");
+  if (plugins.length > 0) {
+    using _held = options.dryRun === true || options.scope !== undefined ? undefined : kind.hold?.(object, context);
+    yield* admit("validate");
+  }
 }
 
 function* admitStage(stage: "mutate" | "validate", { address, object, stored, plugins, options }: Update): Steps<void> {

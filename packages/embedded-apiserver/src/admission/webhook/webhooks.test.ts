@@ -360,3 +360,36 @@ test("an apply creates the object again if it is deleted while a webhook is call
 
   expect(await applied).toMatchObject({ status: 201, body: { data: { b: "1" } } });
 });
+
+test("an address belongs to a service while its creation waits for a webhook, and is free again if it is refused", async () => {
+  const [waiting, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using hooks = await startWebhookServer({
+    "/": async (review) => {
+      waiting.resolve();
+      await released.promise;
+      return (review.request.name === "refused" ? deny() : allow())(review) as object;
+    },
+  });
+  await using server = await startTestServer();
+  const services = "/api/v1/namespaces/default/services";
+  const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["services"] }];
+  const hook = {
+    name: "a.example.com",
+    clientConfig: hooks.clientConfig("/"),
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+    rules,
+  };
+  await server.request(
+    "POST",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    webhookConfiguration("ValidatingWebhookConfiguration", "a", hook),
+  );
+  const create = async (name: string): Promise<number> =>
+    (await server.request("POST", services, { metadata: { name }, spec: { clusterIP: "10.96.0.99", ports: [{ port: 80 }] } })).status;
+  const first = create("refused");
+  await waiting.promise;
+  const second = await create("second");
+  released.resolve();
+  expect([await first, second, await create("third"), await create("fourth")]).toEqual([400, 422, 201, 422]);
+});

@@ -1,5 +1,5 @@
 import { equalJson } from "../../json/json-value.ts";
-import type { Kind } from "../kind.ts";
+import type { ApiObject, Kind, ObjectReader } from "../kind.ts";
 import { allocateService } from "./service-allocation.ts";
 import {
   isExternallyAccessible,
@@ -35,7 +35,7 @@ export const serviceKind: Kind = {
     const spec: ServiceSpec = service["spec"];
     service["status"] = { loadBalancer: {} };
     if (spec.clusterIP !== undefined) spec.clusterIPs ??= [spec.clusterIP];
-    allocateService(service, cluster.list(serviceKind), { random, range: serviceClusterIpRange });
+    allocateService(service, servicesOf(cluster), { random, range: serviceClusterIpRange });
   },
   prepareForUpdate(service, old, { cluster, random, serviceClusterIpRange }) {
     const spec: ServiceSpec = service["spec"];
@@ -44,13 +44,28 @@ export const serviceKind: Kind = {
     if (spec.type !== "LoadBalancer") service["status"] = { ...service["status"], loadBalancer: {} };
     keepAllocated(spec, oldSpec);
     if (spec.clusterIP !== undefined) spec.clusterIPs ??= [spec.clusterIP];
-    allocateService(service, cluster.list(serviceKind), { random, range: serviceClusterIpRange, old: oldSpec });
+    allocateService(service, servicesOf(cluster), { random, range: serviceClusterIpRange, old: oldSpec });
+  },
+  hold(service, { cluster }) {
+    const waiting = waitingServices.get(cluster) ?? new Set();
+    waitingServices.set(cluster, waiting.add(service));
+    return { [Symbol.dispose]: () => void waiting.delete(service) };
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
   nameProblems: dnsLabelProblems,
   validate: serviceErrors,
   columns: serviceColumns,
 };
+
+/** Services that are about to be stored. Source: Kubernetes v1.36.3 pkg/registry/core/service/storage/alloc.go, whose allocations precede admission. */
+const waitingServices = new WeakMap<ObjectReader, Set<Readonly<ApiObject>>>();
+
+/** Services that have addresses and ports. */
+function servicesOf(cluster: ObjectReader): readonly Readonly<ApiObject>[] {
+  const stored = cluster.list(serviceKind);
+  const waiting = waitingServices.get(cluster);
+  return waiting === undefined || waiting.size === 0 ? stored : [...stored, ...waiting];
+}
 
 function applySpecDefaults(spec: ServiceSpec): void {
   spec.sessionAffinity ??= "None";
