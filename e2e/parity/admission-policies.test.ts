@@ -194,3 +194,54 @@ test("parameters of policies", async ({ api, namespace }) => {
     { paramRef: { selector: { matchLabels: { role: "limits" } }, parameterNotFoundAction: "Deny" } },
   );
 });
+
+test("policies see objects in the version that their rules match, and apply to webhook configurations", async ({ api, namespace }) => {
+  const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const autoscalers = `/apis/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers`;
+  const rule = (group: string, version: string, resource: string): object => ({
+    apiGroups: [group],
+    apiVersions: [version],
+    operations: ["CREATE", "CONNECT"],
+    resources: [resource],
+  });
+  await api.create(policies, {
+    metadata: { name: namespace },
+    spec: {
+      matchConstraints: {
+        objectSelector: { matchLabels: { checked: namespace } },
+        resourceRules: [
+          rule("autoscaling", "v1", "horizontalpodautoscalers"),
+          rule("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"),
+          rule("admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings"),
+          rule("", "v1", "pods/exec"),
+        ],
+      },
+      validations: [
+        {
+          expression: "false",
+          messageExpression: "string(object.kind) + ' ' + request.kind.version + ' of ' + request.requestKind.version",
+        },
+      ],
+    },
+  });
+  await api.create(bindings, { metadata: { name: namespace }, spec: { policyName: namespace, validationActions: ["Deny"] } });
+  const metadata = { name: `c-${namespace}`, labels: { checked: namespace } };
+  const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "d" };
+  const answered = async (path: string, body?: object): Promise<string> => {
+    const answer = await api.post(body === undefined ? path : `${path}?dryRun=All`, body);
+    return `${answer.status} ${String(answer.body.message ?? "")}`.replaceAll(namespace, "NS");
+  };
+  try {
+    await eventually(async () => expect(await answered(configurations, { metadata })).toContain("denied request"), { timeoutMs: 60_000 });
+    expect([
+      await answered(configurations, { metadata }),
+      await answered(autoscalers, { metadata, spec: { maxReplicas: 2, scaleTargetRef } }),
+      await answered(bindings, { metadata, spec: { policyName: "none", validationActions: ["Deny"] } }),
+      // Options of a connection have no labels, so the selector does not select them.
+      await answered(`/api/v1/namespaces/${namespace}/pods/none/exec?command=a&stdout=true`),
+    ]).toMatchSnapshot();
+  } finally {
+    await api.delete(`${bindings}/${namespace}`);
+    await api.delete(`${policies}/${namespace}`);
+  }
+});
