@@ -1,4 +1,4 @@
-import { badRequest, expired, tooLargeResourceVersion } from "../errors/api-status-error.ts";
+import { ApiStatusError, badRequest, expired, tooLargeResourceVersion } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { StoredObject } from "../storage/storage.ts";
 import { type Continuation, parseContinueToken, toContinueToken } from "./continue-token.ts";
@@ -45,14 +45,11 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
     throw badRequest("specifying resource version is not allowed when using continue");
   const continuation = query.continueToken === "" ? undefined : parseContinueToken(query.continueToken);
   const exact = continuation === undefined ? exactVersion(query, latest) : continuation.rv === anyVersion ? undefined : continuation.rv;
-  const collection = collectionOf(context, kind);
-  const { compaction } = context.storage;
-  if (query.limit > 0 || continuation !== undefined) compaction.note(latest, context.clock.now());
-  if (continuation !== undefined && exact !== undefined && compaction.isCompacted(exact, context.clock.now()))
-    throw tooOldToContinue(continuation);
-  const all =
-    exact === undefined ? collection.list(query.namespace) : atVersion(() => collection.listAt(exact, query.namespace), continuation);
-  const rest = continuation === undefined ? all : all.filter((stored) => keyOf(stored) > continuation.after);
+  if (query.limit > 0 || continuation !== undefined) context.storage.compaction.note(latest, context.clock.now());
+  const rest =
+    continuation === undefined
+      ? objectsAt(context, kind, query, exact)
+      : remainingObjects(context, kind, query, { ...continuation, exact });
   const { selects } = query;
   const selected = selects === undefined ? rest : rest.filter(({ object }) => selects(object));
   const resourceVersion = exact ?? latest;
@@ -78,11 +75,24 @@ function exactVersion(query: ListQuery, latest: number): number | undefined {
   return version > 0 && query.limit > 0 && query.resourceVersionMatch === "" ? version : undefined;
 }
 
-function atVersion(list: () => StoredObject[], continuation: Continuation | undefined): StoredObject[] {
+/** @param exact - version that is shown; `undefined` for the latest */
+function objectsAt(context: RestContext, kind: Kind, { namespace }: ListQuery, exact: number | undefined): StoredObject[] {
+  const collection = collectionOf(context, kind);
+  return exact === undefined ? collection.list(namespace) : collection.listAt(exact, namespace);
+}
+
+/** Objects of the pages that come after a page. */
+function remainingObjects(
+  context: RestContext,
+  kind: Kind,
+  query: ListQuery,
+  { exact, ...continuation }: Continuation & { readonly exact: number | undefined },
+): StoredObject[] {
+  if (exact !== undefined && context.storage.compaction.isCompacted(exact, context.clock.now())) throw tooOldToContinue(continuation);
   try {
-    return list();
+    return objectsAt(context, kind, query, exact).filter((stored) => keyOf(stored) > continuation.after);
   } catch (error) {
-    throw continuation === undefined ? error : tooOldToContinue(continuation);
+    throw error instanceof ApiStatusError && error.status.code === 410 ? tooOldToContinue(continuation) : error;
   }
 }
 
