@@ -1,5 +1,3 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { checkDocuments } from "../check-documents.ts";
 import { checkImports } from "../check-imports.ts";
 import { checkPackages } from "../check-packages.ts";
@@ -7,7 +5,7 @@ import { checkProjects } from "../check-projects.ts";
 import { checkRelease } from "../check-release.ts";
 import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { findChromium, missingChromium } from "../chromium.ts";
-import { printChecks, type CheckResult } from "../check.ts";
+import type { CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { missingControllerRuntime } from "../controller-runtime.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
@@ -21,10 +19,8 @@ import { checkReasons } from "../reason-catalogues.ts";
 import { moto } from "../moto.ts";
 import { pythonClient } from "../python-client.ts";
 import { missingPackages } from "../python-environment.ts";
-import { run } from "../run.ts";
 import { asRoot } from "../superuser.ts";
 import { workflowsLevel } from "../workflow-run/run-levels.ts";
-import { root } from "../workspace.ts";
 import { zunApi } from "../zun-api.ts";
 import type { Level, LevelRun } from "./level.ts";
 import {
@@ -40,57 +36,11 @@ import {
   upstreamPrograms,
   zunPython,
 } from "./level-programs.ts";
+import { checks, command, counted, vitest } from "./level-runs.ts";
 import { missingControlPlane, missingKubectl, missingKubeProxy, missingRoot } from "./missing-needs.ts";
 import { packageNames, subjectProblems } from "./package-tests.ts";
 import { filesThatNoLevelRuns, findTestFiles } from "./test-files.ts";
-import { addCounts, countReport, type Counts, type VitestReport } from "./vitest-report.ts";
-
-/** Where levels leave reports and logs. */
-export const reportFolder: string = join(root, ".reports");
-
-/** Node.js' compile cache, shared by the many processes that tests start. */
-const compileCache = join(root, "node_modules/.cache/node-compile");
-
-/** Runs a command as a check: it passes if it ends with 0, and its output is the problem otherwise. */
-async function command(name: string, program: string, args: readonly string[] = [], timeoutMs = 600_000): Promise<CheckResult> {
-  const { code, output } = await run(program, args, { timeoutMs });
-  return { name, problems: code === 0 ? [] : [output] };
-}
-
-/** Runs a level's checks, prints their results and counts them. */
-function checks(all: () => Promise<readonly CheckResult[]>): Level["run"] {
-  return async ({ say }) => counted(await all(), say);
-}
-
-function counted(results: readonly CheckResult[], say: (text: string) => void): Counts {
-  return { ...printChecks(results, say), skipped: 0 };
-}
-
-/** Runs one project of vitest.config.ts and counts its JSON report. */
-async function vitest(
-  project: string,
-  { files, output }: LevelRun,
-  env: Readonly<Record<string, string>> = {},
-  wrap: (command: readonly [string, ...string[]]) => readonly [string, ...string[]] = (each) => each,
-): Promise<Counts> {
-  const file = join(reportFolder, `${project}.json`);
-  rmSync(file, { force: true });
-  mkdirSync(reportFolder, { recursive: true });
-  const [program, ...args] = wrap([
-    "vitest",
-    "run",
-    // Bundling it would leave a file, root's or the user's, in a folder that both write to.
-    "--configLoader=native",
-    "--project",
-    project,
-    "--reporter=default",
-    "--reporter=json",
-    `--outputFile.json=${file}`,
-    ...files,
-  ]);
-  const { code } = await run(program, args, { env: { NODE_COMPILE_CACHE: compileCache, ...env }, output });
-  return countReport(existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined, code);
-}
+import { addCounts, type Counts } from "./vitest-report.ts";
 
 /**
  * Runs the provider suite, and then checks that the committed records match its results.
@@ -265,7 +215,8 @@ export const levels: readonly Level[] = [
     about:
       "controller-runtime's own test suites, and the examples in Go and Python, on the embedded API server (CONTROLLER_RUNTIME: a folder with built suites)",
     quick: false,
-    kind: "wait",
+    // Its tests give the server five seconds: it does not run beside the level `workflows`, which uses all processors.
+    kind: "compute",
     hasFiles: true,
     missing: () => missingControllerRuntime() ?? missingPackages(pythonClient),
     prepare: upstreamPrograms,

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { levels, reportFolder } from "./levels.ts";
+import { reportFolder } from "./level-runs.ts";
+import { levels } from "./levels.ts";
 import type { Level, Outcome } from "./level.ts";
 import type { Counts } from "./vitest-report.ts";
 
