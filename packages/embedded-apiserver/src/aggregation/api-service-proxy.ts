@@ -1,12 +1,13 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { KeyPair } from "@virtual-kubelet/pki";
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { UserInfo } from "../authentication/user-info.ts";
 import { takenOver, type ApiRequest, type ApiResponse } from "../http/api-request.ts";
 import { text } from "../http/respond.ts";
 import type { ObjectReader } from "../kinds/kind.ts";
-import { bodyOf } from "../kubelet-proxy/kubelet-client.ts";
+import { wholeBodyOf } from "../kubelet-proxy/kubelet-client.ts";
 import { GoError, goErrorText } from "../outbound/go-error.ts";
+import { endToEndNames, passedAnswer } from "../outbound/hop-headers.ts";
 import { HttpsClient, serverName, tlsOptions, type HttpsTarget } from "../outbound/https-client.ts";
 import { resolveService } from "../outbound/service-resolver.ts";
 import { shownHost, type RemoteApiService } from "./remote-api-service.ts";
@@ -33,19 +34,6 @@ export interface ApiServiceProxyOptions {
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/util/proxy/proxy.go, `aggregatedDiscoveryTimeout`. */
 const discoveryTimeoutMs = 5000;
-
-/** Headers of one connection; source: Go's net/http/httputil/reverseproxy.go, `hopHeaders`. */
-const connectionHeaders: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /**
  * Forwards requests to aggregated API servers, as the front proxy that they trust. The path stays the same.
@@ -192,20 +180,8 @@ function isIdentity(name: string): boolean {
 }
 
 function forwardedHeaders(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const listed = new Set((headers["connection"] ?? "").split(",").map((name) => name.trim().toLowerCase()));
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ||
-      name.startsWith(":") ||
-      name === "host" ||
-      name === "content-length" ||
-      connectionHeaders.has(name) ||
-      listed.has(name) ||
-      isIdentity(name)
-        ? []
-        : [[name, value]],
-    ),
-  );
+  const names = endToEndNames(headers).filter((name) => name !== "host" && name !== "content-length" && !isIdentity(name));
+  return Object.fromEntries(names.map((name) => [name, headers[name] ?? ""]));
 }
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/util/proxy/transport.go, `RoundTrip`. */
@@ -240,16 +216,11 @@ function toResponse(answer: IncomingMessage): ApiResponse {
     const body = Buffer.from("the backend attempted to redirect this request, which is not permitted");
     return { status: 502, headers: { "cache-control": "no-cache, private", "content-type": "text/plain; charset=utf-8" }, body };
   }
-  return { status, headers: responseHeaders(answer.headers), body: bodyOf(answer) };
-}
-
-function responseHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const { headers, cookies } = passedAnswer(answer.headers);
   return {
-    "cache-control": "no-cache, private",
-    ...Object.fromEntries(
-      Object.entries(headers).flatMap(([name, value]) =>
-        value === undefined || connectionHeaders.has(name) ? [] : [[name, [value].flat().join(", ")]],
-      ),
-    ),
+    status,
+    headers: { "cache-control": "no-cache, private", ...headers },
+    ...(cookies === undefined ? {} : { cookies }),
+    body: wholeBodyOf(answer),
   };
 }

@@ -46,6 +46,8 @@ export interface ApiResponse {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Values of `Set-Cookie`, which only a server behind this one sends; default: none. */
+  readonly cookies?: readonly string[];
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 

@@ -168,7 +168,8 @@ function breakOff(response: Response): void {
   else response.destroy();
 }
 
-async function send(request: Request, response: Response, { status, headers, body }: ApiResponse): Promise<void> {
+async function send(request: Request, response: Response, { status, headers, cookies, body }: ApiResponse): Promise<void> {
+  if (cookies !== undefined) response.setHeader("set-cookie", cookies.map(asBytes));
   if (body instanceof Uint8Array) {
     writeHead(response, status, { ...headers, "content-length": String(body.length) });
     if (request.method === "HEAD") response.end();

@@ -1,12 +1,14 @@
 import { backgroundClock } from "@virtual-kubelet/clock";
-import type { IncomingHttpHeaders } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
 import { ApiStatusError } from "../errors/api-status-error.ts";
 import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
-import { goErrorText } from "../outbound/go-error.ts";
+import { GoError, goErrorText } from "../outbound/go-error.ts";
+import { endToEndNames, passedAnswer } from "../outbound/hop-headers.ts";
 import { dialRefusal } from "./dial-refusal.ts";
-import { anonymousTls, bodyOf } from "./kubelet-client.ts";
+import { anonymousTls, wholeBodyOf } from "./kubelet-client.ts";
+import { plainFailure } from "./kubelet-endpoint.ts";
 
 /** Where a request below `/proxy` goes. */
 export interface ProxyTarget {
@@ -18,32 +20,30 @@ export interface ProxyTarget {
   readonly isWrapped?: boolean;
 }
 
-/** Headers that are not forwarded: those of the connection, and the client's credentials. */
-const ownHeaders: ReadonlySet<string> = new Set([
-  "authorization",
-  "connection",
-  "content-length",
-  "cookie",
-  "host",
-  "keep-alive",
-  "transfer-encoding",
-  "upgrade",
-]);
+/** Headers that this server sets itself or has already obeyed, and the client's credentials. Cookies are none here. */
+const ownHeaders: ReadonlySet<string> = new Set(["authorization", "content-length", "expect"]);
+
+/** Headers by which other sites may read a response; source: the same file as below, `removeCORSHeaders`. */
+const sharingHeaders: readonly string[] = ["credentials", "headers", "methods", "origin"].map((name) => `access-control-allow-${name}`);
 
 /**
  * Forwards a request below `/proxy` of a node, pod or service.
  *
- * Source: k8s.io/apimachinery v0.36.3 pkg/util/proxy/upgradeaware.go and transport.go. Unlike there, links in HTML are not rewritten.
+ * Source: k8s.io/apimachinery v0.36.3 pkg/util/proxy/upgradeaware.go and transport.go. Unlike there, links in HTML are not rewritten, and an
+ * upgrade keeps its query.
  *
- * @throws ApiStatusError 503 if the target cannot be reached
+ * @throws ApiStatusError 503 if the target cannot be reached, 500 if it switches the protocol unasked
  */
 export async function forwardRequest(context: ResourceContext, { request }: ResourceCall, target: ProxyTarget): Promise<ApiResponse> {
   const { isAnonymous, isWrapped = false } = target;
   const { below, prefix } = pathsOf(request.url);
+  if (!URL.canParse(target.origin)) throw unreachable(`dial tcp: address ${target.origin.split(":").at(-1) ?? ""}: invalid port`);
   const url = new URL(target.origin + below);
   const headers = { ...passed(request.headers), ...(isWrapped ? { "x-forwarded-uri": `${prefix}${url.pathname}` } : {}) };
   if (request.upgrade !== undefined) {
-    void proxied(request.upgrade, { url, tls: isAnonymous ? anonymousTls : context.kubelets.tls });
+    const { cookie } = request.upgrade.request.headers;
+    const own = cookie === undefined ? {} : { headers: { cookie } };
+    void proxied(request.upgrade, { url, tls: isAnonymous ? anonymousTls : context.kubelets.tls, ...own });
     return takenOver;
   }
   const redirect = rootRedirect(request);
@@ -52,15 +52,22 @@ export async function forwardRequest(context: ResourceContext, { request }: Reso
   try {
     answer = await context.kubelets.send({ url, isAnonymous, method: request.method, headers, body: request.body, signal: request.signal });
   } catch (error) {
-    throw new ApiStatusError({
-      code: 503,
-      reason: "ServiceUnavailable",
-      message: `error trying to reach service: ${goErrorText(error)}`,
-    });
+    throw error instanceof GoError ? plainFailure(error.message) : unreachable(goErrorText(error));
   }
-  const { location, ...rest } = passed(answer.headers);
+  const { headers: all, cookies } = passedAnswer(answer.headers);
+  const { location, ...rest } = all;
+  if (isWrapped) for (const name of sharingHeaders) delete rest[name];
   const moved = location === undefined ? {} : { location: isWrapped ? redirectBelow(prefix, location, url) : location };
-  return { status: answer.statusCode ?? 502, headers: { ...rest, ...moved }, body: bodyOf(answer) };
+  return {
+    status: answer.statusCode ?? 502,
+    headers: { "cache-control": "no-cache, private", ...rest, ...moved },
+    ...(cookies === undefined ? {} : { cookies }),
+    body: wholeBodyOf(answer),
+  };
+}
+
+function unreachable(problem: string): ApiStatusError {
+  return new ApiStatusError({ code: 503, reason: "ServiceUnavailable", message: `error trying to reach service: ${problem}` });
 }
 
 /** A redirect to another path of the target stays below the proxy's path. */
@@ -72,7 +79,10 @@ function redirectBelow(prefix: string, location: string, url: URL): string {
 }
 
 /** Loads streaming on first use. */
-async function proxied(upgrade: UpgradeHandover, target: { readonly url: URL; readonly tls: ConnectionOptions }): Promise<void> {
+async function proxied(
+  upgrade: UpgradeHandover,
+  target: { readonly url: URL; readonly tls: ConnectionOptions; readonly headers?: OutgoingHttpHeaders },
+): Promise<void> {
   const { proxyUpgrade } = await import("@virtual-kubelet/streaming");
   await proxyUpgrade(upgrade, target, { clock: backgroundClock, refusal: dialRefusal });
 }
@@ -94,12 +104,9 @@ function pathsOf(url: string): { readonly below: string; readonly prefix: string
   return { below: below.startsWith("/") ? below : `/${below}`, prefix };
 }
 
-function isOwn(name: string): boolean {
-  return ownHeaders.has(name) || name.startsWith(":") || name.startsWith("impersonate-");
-}
-
-function passed(headers: IncomingHttpHeaders | Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => (value === undefined || isOwn(name) ? [] : [[name, [value].flat().join(", ")]])),
-  );
+/** The client's `Host` is kept, as on the real server; HTTP/2 has another name for it. */
+function passed(headers: ApiRequest["headers"]): Record<string, string> {
+  const { host = headers[":authority"] } = headers;
+  const names = endToEndNames(headers).filter((name) => name !== "host" && !ownHeaders.has(name) && !name.startsWith("impersonate-"));
+  return Object.fromEntries([...names.map((name) => [name, headers[name] ?? ""]), ...(host === undefined ? [] : [["host", host]])]);
 }

@@ -1,6 +1,8 @@
 import type { KeyPair } from "@virtual-kubelet/pki";
 import { Agent, request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { refuseSwitch } from "../outbound/refuse-switch.ts";
 
 /** A request to a kubelet. */
 export interface KubeletRequest {
@@ -48,9 +50,13 @@ export class KubeletClient implements Kubelets, Disposable {
     return new Promise((resolve, reject) => {
       const connection = isAnonymous ? { agent: false, ...anonymousTls } : { agent: this.#agent };
       const length = body === undefined || body.length === 0 ? {} : { "content-length": body.length };
-      const options = { ...connection, method, headers: { ...headers, ...length }, ...(signal === undefined ? {} : { signal }) };
+      // Otherwise the name in the TLS handshake is that of the header `Host`, which is the client's.
+      const servername = url.hostname.startsWith("[") || isIP(url.hostname) !== 0 ? "" : url.hostname;
+      const aborting = signal === undefined ? {} : { signal };
+      const options = { ...connection, servername, method, headers: { ...headers, ...length }, ...aborting };
       const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
       request.once("response", resolve);
+      refuseSwitch(request, reject);
       request.on("error", (error) => {
         // The kubelet may just have closed a reused connection.
         if (request.reusedSocket && harmlessMethods.has(method) && signal?.aborted !== true) resolve(this.send(asked));
@@ -79,6 +85,26 @@ export function bodyOf(message: IncomingMessage): AsyncIterable<Uint8Array> {
         async return() {
           message.destroy();
           return end;
+        },
+      };
+    },
+  };
+}
+
+/**
+ * Body of a response as it arrives. Returning the iterator closes the connection at once.
+ *
+ * @throws Error of Node.js if the sender disappears, so that the client does not take a part for the whole
+ */
+export function wholeBodyOf(message: IncomingMessage): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+      return {
+        next: () => chunks.next(),
+        async return() {
+          message.destroy();
+          return { done: true as const, value: undefined };
         },
       };
     },

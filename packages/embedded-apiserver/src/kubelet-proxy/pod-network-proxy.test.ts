@@ -85,3 +85,31 @@ test("a pod that cannot be reached is 503", async () => {
     message: "error trying to reach service: connect ECONNREFUSED 10.1.0.7:8080",
   });
 });
+
+test.each(["80@192.0.2.9", "80/admin", "80?", "80#", "http", "-1", "99999", "0"])("a port %s leads nowhere", async (port) => {
+  const world = startWithPod();
+
+  expect(await world.refusal(`${pods}/web:${encodeURIComponent(port)}/proxy/a`)).toMatchObject({ code: 503 });
+  expect(world.sent).toEqual([]);
+});
+
+test.each(["0::0", "0:0:0:0:0:0:0:0", "FE80::1", "ff02::1"])("a pod at %s is not reached, in whatever form that is written", async (ip) => {
+  const pod = { metadata: { name: "web", namespace: "default" }, spec: { containers: [{ name: "a", image: "a" }] } };
+  const world = startKubeletWorld([{ apiVersion: "v1", kind: "Pod", ...pod, status: { podIPs: [{ ip }] } }]);
+
+  expect(await world.refusal(`${pods}/web/proxy/`)).toMatchObject({ code: 400, message: "address not allowed" });
+  expect(world.sent).toEqual([]);
+});
+
+test("a response's cookies stay apart, and headers of the connection and for other sites are dropped", async () => {
+  const world = startWithPod();
+  const dropped = { connection: "x-hop", "x-hop": "1", "proxy-connection": "keep-alive", "access-control-allow-origin": "*" };
+  world.answer = { headers: { ...dropped, "set-cookie": ["a=1; Path=/", "b=2"], "content-length": "0", "x-name": "\u00c3\u00a9" } };
+
+  expect(await world.ask(`${pods}/web/proxy/a`)).toMatchObject({ cookies: ["a=1; Path=/", "b=2"] });
+  expect((await world.ask(`${pods}/web/proxy/a`)).headers).toEqual({
+    "cache-control": "no-cache, private",
+    "content-length": "0",
+    "x-name": "\u00e9",
+  });
+});

@@ -1,10 +1,11 @@
-import { isIP, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv6 } from "node:net";
 import { ApiStatusError, badRequest, notFound } from "../errors/api-status-error.ts";
 import type { ApiResponse } from "../http/api-request.ts";
 import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
 import { kindFor } from "../kinds/index.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { collectionOf } from "../rest/rest-context.ts";
+import { hostAndPort } from "../outbound/go-error.ts";
 import { forwardRequest, type ProxyTarget } from "./forward-request.ts";
 import { parseProxyName, type ProxyName } from "./proxy-name.ts";
 
@@ -25,7 +26,16 @@ function podTarget({ spec, status }: Readonly<ApiObject>, { scheme, port }: Prox
   const first = containers.find(({ ports = [] }) => ports.length > 0)?.ports?.[0]?.containerPort;
   const ip: string = status?.podIPs?.[0]?.ip ?? "";
   if (!isAllowed(ip)) throw badRequest("address not allowed");
-  return targetAt(scheme, ip, port === "" ? first : port);
+  return targetAt(scheme, ip, port === "" ? first : portNumber(ip, port));
+}
+
+/** @throws ApiStatusError 503; more than digits would change the host or the path of the URL */
+function portNumber(ip: string, port: string): number {
+  if (!/^\d+$/.test(port)) throw unreachable(`dial tcp: lookup tcp/${port}: unknown port`);
+  if (Number(port) > 65_535) throw unreachable(`dial tcp: address ${port}: invalid port`);
+  // Node.js would take the port of the scheme.
+  if (Number(port) === 0) throw unreachable(`dial tcp ${hostAndPort(ip, 0)}: connect: connection refused`);
+  return Number(port);
 }
 
 /**
@@ -39,12 +49,12 @@ function podTarget({ spec, status }: Readonly<ApiObject>, { scheme, port }: Prox
 export async function serviceProxyVerb(context: ResourceContext, call: ResourceCall): Promise<ApiResponse> {
   const asked = call.target.name ?? "";
   const { scheme, name, port } = parseProxyName(asked, "service");
-  const portName = /^[+-]?\d+$/.test(port) ? nameOfPort(known(context, call, "services", name), Number(port)) : port;
+  const portName = /^[+-]?\d{1,18}$/.test(port) ? nameOfPort(known(context, call, "services", name), Number(port)) : port;
   const subsets: readonly Subset[] = known(context, call, "endpoints", name)["subsets"] ?? [];
   if (subsets.length === 0) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`);
   for (const { addresses = [], ports = [] } of subsets) {
     const found = ports.find((each) => (each.name ?? "") === portName)?.port;
-    const address = addresses.find((each) => isPodAddress(context, each));
+    const address = addresses.find((each) => isPodAddress(context, call.target.namespace, each));
     if (found !== undefined && address !== undefined) return forwardRequest(context, call, targetAt(scheme, address.ip, found));
   }
   throw unavailable(`no endpoints available for service ${JSON.stringify(asked)}`);
@@ -57,7 +67,7 @@ interface Subset {
 
 interface Address {
   readonly ip: string;
-  readonly targetRef?: { readonly kind?: string; readonly namespace?: string; readonly name?: string };
+  readonly targetRef?: { readonly namespace?: string; readonly name?: string };
 }
 
 function nameOfPort({ metadata, spec }: Readonly<ApiObject>, port: number): string {
@@ -67,11 +77,16 @@ function nameOfPort({ metadata, spec }: Readonly<ApiObject>, port: number): stri
   return found.name ?? "";
 }
 
-/** Whether the address is that of the pod which it names; others would let users reach the server's own network. */
-function isPodAddress({ rest }: ResourceContext, { ip, targetRef }: Address): boolean {
+/**
+ * Whether the address is that of the pod which it names, in the service's namespace; others would let users reach the server's own network
+ * and pods of other users.
+ *
+ * Source: the same file, `isValidAddress`.
+ */
+function isPodAddress({ rest }: ResourceContext, namespace: string | undefined, { ip, targetRef }: Address): boolean {
   const kind = kindFor("", "v1", "pods");
-  if (kind === undefined || targetRef?.kind !== "Pod") return false;
-  const pod = collectionOf(rest, kind).get(targetRef.namespace ?? "", targetRef.name ?? "")?.object;
+  if (kind === undefined || targetRef === undefined || targetRef.namespace !== namespace) return false;
+  const pod = collectionOf(rest, kind).get(namespace ?? "", targetRef.name ?? "")?.object;
   const ips: readonly { readonly ip: string }[] = pod?.["status"]?.podIPs ?? [];
   return ips.some((each) => each.ip === ip);
 }
@@ -85,17 +100,28 @@ function known({ rest }: ResourceContext, { target }: ResourceCall, plural: stri
   return stored.object;
 }
 
-function targetAt(scheme: string, ip: string, port: number | string | undefined): ProxyTarget {
+function targetAt(scheme: string, ip: string, port: number | undefined): ProxyTarget {
   const host = isIPv6(ip) ? `[${ip}]` : ip;
-  const origin = `${scheme || "http"}://${host}${port === undefined ? "" : `:${port}`}`;
-  if (!URL.canParse(origin)) throw unavailable(`error trying to reach service: dial tcp: lookup tcp/${port}: unknown port`);
-  return { origin, isAnonymous: true, isWrapped: true };
+  return { origin: `${scheme || "http"}://${host}${port === undefined ? "" : `:${port}`}`, isAnonymous: true, isWrapped: true };
 }
+
+/** What is no global unicast address in Go, except loopback addresses. It also has the forms of IPv4 addresses in IPv6. */
+const forbidden = new BlockList();
+forbidden.addAddress("0.0.0.0");
+forbidden.addAddress("255.255.255.255");
+forbidden.addSubnet("169.254.0.0", 16);
+forbidden.addSubnet("224.0.0.0", 4);
+forbidden.addAddress("::", "ipv6");
+forbidden.addSubnet("fe80::", 10, "ipv6");
+forbidden.addSubnet("ff00::", 8, "ipv6");
 
 /** Go's `IsGlobalUnicast`, and loopback addresses. */
 function isAllowed(ip: string): boolean {
-  if (isIP(ip) === 0) return false;
-  return !/^(0\.0\.0\.0|255\.255\.255\.255|169\.254\.|2(2[4-9]|3\d)\.|::$|fe[89ab]|ff)/i.test(ip);
+  return isIP(ip) !== 0 && !ip.includes("%") && !forbidden.check(ip, isIPv6(ip) ? "ipv6" : "ipv4");
+}
+
+function unreachable(problem: string): ApiStatusError {
+  return unavailable(`error trying to reach service: ${problem}`);
 }
 
 function unavailable(message: string): ApiStatusError {

@@ -1,6 +1,7 @@
 import { Agent, request as httpsRequest, type AgentOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
+import { refuseSwitch } from "./refuse-switch.ts";
 
 /** A server that is called over HTTPS, and how its certificate is verified. */
 export interface HttpsTarget {
@@ -61,6 +62,7 @@ export class HttpsClient implements Disposable {
         ...(signal === undefined ? {} : { signal }),
       });
       request.once("response", resolve);
+      refuseSwitch(request, reject);
       request.on("error", (error) => {
         const isBroken = request.reusedSocket && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
         const mayRepeat = replayable.has(method) && (body === undefined || body.length === 0);

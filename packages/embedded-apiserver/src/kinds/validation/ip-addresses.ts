@@ -42,7 +42,7 @@ function withoutPadding(text: string): string {
 
 /** @param existing - values that the update does not add */
 export function ipErrors(address: string, field: string, existing: readonly string[] = []): FieldError[] {
-  return existing.includes(address) ? [] : each(field, address, strictIpProblems(address));
+  return existing.includes(address) ? [] : each(field, address, ipProblems(address));
 }
 
 /** Address in its canonical form, as newer fields require it. */
@@ -51,18 +51,13 @@ export function canonicalIpErrors(address: string, field: string): FieldError[] 
 }
 
 export function canonicalIpProblems(address: string): string[] {
-  const problems = strictIpProblems(address);
+  const problems = ipProblems(address);
   const canonical = problems.length > 0 ? address : canonicalIp(address);
   return address === canonical ? problems : [`must be in canonical form ("${canonical}")`];
 }
 
 function canonicalIp(address: string): string {
   return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
-}
-
-function strictIpProblems(address: string): string[] {
-  if (address.includes("%")) return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"];
-  return isMapped(address) ? ["must not be an IPv4-mapped IPv6 address"] : ipProblems(address);
 }
 
 function isMapped(address: string): boolean {

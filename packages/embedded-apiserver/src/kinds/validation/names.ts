@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 
 /**
  * Syntax of names and numbers, with the API server's messages; an empty list means valid. Source: k8s.io/apimachinery v0.36.3
@@ -111,9 +111,14 @@ export function idProblems(id: number): string[] {
   return id >= 0 && id <= 2 ** 31 - 1 ? [] : [inclusiveRange(0, 2 ** 31 - 1)];
 }
 
-/** IPv4 or IPv6 address. */
+const mapped = new BlockList();
+mapped.addSubnet("::ffff:0:0", 96, "ipv6");
+
+/** IPv4 or IPv6 address. Source: k8s.io/apimachinery v0.36.3 pkg/util/validation/ip.go, `IsValidIPForLegacyField`. */
 export function ipProblems(address: string): string[] {
-  if (isIP(address) !== 0) return [];
+  const family = address.includes("%") ? 0 : isIP(address);
+  if (family === 6 && mapped.check(address, "ipv6")) return ["must not be an IPv4-mapped IPv6 address"];
+  if (family !== 0) return [];
   const isPadded = /^\d{1,3}(\.\d{1,3}){3}$/.test(address) && address.split(".").every((part) => Number(part) <= 255);
   return [isPadded ? "must not have leading 0s" : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"];
 }
