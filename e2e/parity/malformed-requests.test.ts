@@ -10,6 +10,14 @@ function outcome(answer: Answer): unknown {
   return [answer.status < 300 ? "taken" : answer, answer.headers["warning"] ?? "no warning"];
 }
 
+test("a path with a wrong escape is refused", async ({ api, core }) => {
+  for (const path of [`${core}/configmaps/a%zz`, `${core}/pods/web:80/proxy/a%2`, "/a%"]) {
+    const { status, headers, body } = await api.get(path);
+    expect([status, headers["content-type"], body]).toEqual([400, "text/plain; charset=utf-8", "400 Bad Request"]);
+  }
+  expect((await api.get(`${core}/configmaps?a=%zz`)).status).toBe(200);
+});
+
 test("a JSON patch reads paths and indexes like the library of the real server", async ({ api, core }) => {
   const path = `${core}/configmaps/a`;
   await api.create(`${core}/configmaps`, configMapNamed("a", { a: "1" }, { finalizers: ["x/a", "x/b"], labels: { l: "1" } }));

@@ -37,6 +37,13 @@ const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
 const healthPath =
   /^\/(healthz|livez|readyz)(\/(ping|log|etcd|autoregister-completion|poststarthook\/[\w.-]+)|$)|^\/readyz\/(etcd-readiness|informer-sync|shutdown)$/;
 
+/** Source: Go's net/http/server.go, `badRequestError`. */
+const badEscape: ApiResponse = {
+  status: 400,
+  headers: { "content-type": "text/plain; charset=utf-8" },
+  body: Buffer.from("400 Bad Request"),
+};
+
 /** Handles a request, synchronously unless a kubelet is called. Never throws: errors become responses. */
 export function handleRequest(context: ApiHandlerContext, request: ApiRequest): Answer {
   const warnings: string[] = [];
@@ -53,7 +60,11 @@ export function handleRequest(context: ApiHandlerContext, request: ApiRequest): 
   }
 }
 
+/** A `%` in a path without two hexadecimal digits, which Go's server refuses before anything else. */
+const wrongEscape = /^[^?]*%(?![0-9a-f]{2})/i;
+
 function route(context: ApiHandlerContext, request: ApiRequest, warnings: string[]): Answer {
+  if (wrongEscape.test(request.url)) return badEscape;
   const { path, query } = splitUrl(request.url);
   const sender = authenticate(context, request);
   if (sender === undefined || (isNobody(sender) && context.authorizer.mode === "AlwaysAllow" && !publicPath.test(path)))

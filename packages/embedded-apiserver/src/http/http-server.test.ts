@@ -1,6 +1,6 @@
 import type { KeyPair } from "@virtual-kubelet/pki";
 import { connect, constants, type ClientHttp2Session } from "node:http2";
-import { request as httpsRequest } from "node:https";
+import { Agent, request as httpsRequest } from "node:https";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -16,13 +16,13 @@ interface Answer {
 async function overHttp1(
   server: ApiServer,
   path: string,
-  options: { method?: string; body?: string; token?: string; ca?: string } = {},
+  options: { method?: string; body?: string; token?: string; ca?: string; agent?: Agent } = {},
 ): Promise<Answer> {
-  const { method = "GET", body, token = server.token, ca = server.caPem } = options;
+  const { method = "GET", body, token = server.token, ca = server.caPem, agent = false } = options;
   const request = httpsRequest(`${server.url}${path}`, {
     method,
     ca,
-    agent: false,
+    agent,
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
   });
   request.end(body);
@@ -99,6 +99,17 @@ test("a caller with a wrong token gets 401, a body beyond 3 MiB 413", async () =
 
   expect(unauthorized.status).toBe(401);
   expect(tooLarge.status).toBe(413);
+});
+
+test("a connection whose body was too large is not used again", async () => {
+  await using server = await startApiServer({ controllers: false });
+  const agent = new Agent({ keepAlive: true });
+
+  const tooLarge = await overHttp1(server, "/api/v1/namespaces", { method: "POST", body: "x".repeat(16 * 1024 * 1024), agent });
+  const next = await overHttp1(server, "/api/v1/namespaces", { agent });
+
+  expect([tooLarge.status, next.status]).toEqual([413, 200]);
+  agent.destroy();
 });
 
 test("a client certificate is accepted only if the server's authority has signed it", async () => {

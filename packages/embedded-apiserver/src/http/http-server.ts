@@ -98,8 +98,15 @@ async function answer(options: HttpServerOptions, request: Request, response: Re
       ? failure(tooLarge(`limit is ${bodyLimitBytes}`))
       : await options.handle({ ...toApiRequest(request, body), signal: gone.signal });
   if (gone.signal.aborted) return abandon(result);
+  if (body === undefined) discardRest(request, response);
   await send(request, response, result);
-  if (body === undefined) request.destroy();
+  if (body === undefined && response instanceof Http2ServerResponse) request.destroy();
+}
+
+/** While the client is still sending, its HTTP/1.1 connection cannot be used again: the rest of the body is in the way. */
+function discardRest(request: Request, response: Response): void {
+  if (!request.readableEnded && !(response instanceof Http2ServerResponse)) response.setHeader("connection", "close");
+  request.resume();
 }
 
 /** Whether the connection is handed over. Other upgrade requests are answered as if they had not asked for one. */
@@ -147,16 +154,20 @@ function clientCertificate(socket: Socket): ApiRequest["certificate"] {
   return { commonName: String(subject.CN), organizations: [subject.O ?? []].flat(), fingerprint };
 }
 
+/** So much of a body is read although it is too large, because many clients read no response before they have sent everything. */
+const discardLimitBytes = 16 * bodyLimitBytes;
+
 /** Reads the whole body; `undefined` if it exceeds the limit. */
 async function readBody(request: Request): Promise<Uint8Array | undefined> {
   if (request.method === "GET") return emptyBody;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > bodyLimitBytes) return undefined;
-    chunks.push(chunk);
+    if (bytes > discardLimitBytes) return undefined;
+    if (bytes <= bodyLimitBytes) chunks.push(chunk);
   }
+  if (bytes > bodyLimitBytes) return undefined;
   return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
 }
 
