@@ -143,6 +143,35 @@ test("a server that fails later becomes unavailable within 30 seconds, and stale
   expect(await freshness()).toEqual([{ version: "v1", freshness: "Stale" }]);
 });
 
+test.each(["/apis", "/openapi/v3"])("a server whose answer to %s does not end is still checked", async (path) => {
+  await using far = await startAggregatedServer({ group, names });
+  await using world = await withService();
+  far.lies.set(path, undefined);
+  await register(world, far);
+  await becomes(world, "Passed");
+  far.status = 503;
+  await vi.waitFor(async () => {
+    await world.clock.advance(5000);
+    expect(await condition(world)).toMatchObject({ reason: "FailedDiscoveryCheck" });
+  });
+});
+
+test.each(['{"paths":null}', '{"paths":"garbage"}', '{"paths":{"api/v1":{"serverRelativeURL":"/x"}}}', "no JSON", "null"])(
+  "the OpenAPI documents of this server are served although another one says %s",
+  async (lie) => {
+    await using far = await startAggregatedServer({ group, names });
+    await using world = await withService();
+    far.lies.set("/openapi/v3", lie);
+    await register(world, far);
+    await becomes(world, "Passed");
+    await vi.waitFor(() => expect(far.openApiReads).toBeGreaterThan(0));
+    await world.clock.advance(1000);
+    expect(await world.request("GET", "/openapi/v3/api/v1")).toMatchObject({ status: 200, body: { openapi: "3.0.0" } });
+    expect((await world.request("GET", "/openapi/v3")).body.paths["api/v1"].serverRelativeURL).toMatch(/^\/openapi\/v3\/api\/v1\?hash=/);
+    expect(far.received).toEqual([]);
+  },
+);
+
 test("groups are in the order of their priorities, and a version can be added to a group of the server", async () => {
   await using world = await startTestServer();
   const service = { namespace: "default", name: "none" };

@@ -8,7 +8,7 @@ import type { ObjectReader } from "../kinds/kind.ts";
 import { wholeBodyOf } from "../kubelet-proxy/kubelet-client.ts";
 import { GoError, goErrorText } from "../outbound/go-error.ts";
 import { endToEndNames, passedAnswer } from "../outbound/hop-headers.ts";
-import { HttpsClient, serverName, tlsOptions, type HttpsTarget } from "../outbound/https-client.ts";
+import { bodyText, HttpsClient, serverName, tlsOptions, type HttpsTarget } from "../outbound/https-client.ts";
 import { resolveService } from "../outbound/service-resolver.ts";
 import { shownHost, type RemoteApiService } from "./remote-api-service.ts";
 
@@ -23,6 +23,17 @@ export interface ForwardedRequest {
   /** The user on whose behalf it is sent. */
   readonly user: UserInfo;
 }
+
+/** A response that was read. */
+export interface ReadAnswer {
+  /** HTTP status. */
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly body: string;
+}
+
+/** Size of a document of discovery beyond which it is not read. */
+const documentLimitBytes = 32 * 1024 * 1024;
 
 /** Options of {@link ApiServiceProxy}. */
 export interface ApiServiceProxyOptions {
@@ -82,6 +93,23 @@ export class ApiServiceProxy implements Disposable {
    */
   async send(service: RemoteApiService, request: ForwardedRequest, timeoutMs: number): Promise<IncomingMessage> {
     return this.#exchange(this.#target(service, request.url), request, timeoutMs);
+  }
+
+  /**
+   * Sends a request of the server itself, and reads the whole response.
+   *
+   * @param timeoutMs - by the server's clock
+   * @throws Error if the response does not end in time, or is very large
+   */
+  async read(service: RemoteApiService, request: ForwardedRequest, timeoutMs: number): Promise<ReadAnswer> {
+    const expired = new AbortController();
+    using _timer = this.#options.clock.setTimer(timeoutMs, () => expired.abort());
+    const answer = await this.send(service, { ...request, signal: expired.signal }, timeoutMs);
+    return {
+      status: answer.statusCode ?? 0,
+      contentType: answer.headers["content-type"],
+      body: await bodyText(answer, documentLimitBytes),
+    };
   }
 
   /** Why the real server would not even connect to the service. Without endpoints the cluster IP refuses connections. */

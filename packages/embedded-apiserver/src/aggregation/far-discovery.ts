@@ -1,7 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import type { UserInfo } from "../authentication/user-info.ts";
-import { bodyText } from "../outbound/https-client.ts";
-import type { ApiServiceProxy, ForwardedRequest } from "./api-service-proxy.ts";
+import type { ApiServiceProxy, ForwardedRequest, ReadAnswer } from "./api-service-proxy.ts";
 import type { RemoteApiService } from "./remote-api-service.ts";
 
 /** Kind of a resource's objects; the parts are empty if they are those of the list. */
@@ -66,8 +64,9 @@ const accept =
  * @returns HTTP status @throws Error with the real server's words
  */
 export async function probe(proxy: ApiServiceProxy, service: RemoteApiService): Promise<number> {
-  const answer = await get(proxy, service, { url: groupVersionPath(service), user: aggregator });
-  answer.resume();
+  const request = { method: "GET", url: groupVersionPath(service), headers: {}, user: aggregator };
+  const answer = await proxy.send(service, request, timeoutMs);
+  answer.destroy();
   return answer.statusCode ?? 0;
 }
 
@@ -86,36 +85,39 @@ export function groupVersionPath({ group, version }: Pick<RemoteApiService, "gro
 export async function readVersion(proxy: ApiServiceProxy, service: RemoteApiService): Promise<VersionDiscovery> {
   const { group, version } = service;
   const answer = await get(proxy, service, { url: "/apis", user: aggregator, headers: { accept } });
-  const body = await bodyText(answer);
-  if (answer.statusCode === 503) throw new Error(`read discovery of ${service.name}: HTTP status 503`);
-  if (answer.statusCode === 200 && isAggregated(answer.headers["content-type"])) {
-    const { items = [] } = JSON.parse(body) as { items?: { metadata?: { name?: string }; versions?: VersionDiscovery[] }[] };
+  if (answer.status === 503) throw new Error(`read discovery of ${service.name}: HTTP status 503`);
+  if (answer.status === 200 && isAggregated(answer.contentType)) {
+    const { items = [] } = JSON.parse(answer.body) as { items?: { metadata?: { name?: string }; versions?: VersionDiscovery[] }[] };
     const found = items.find(({ metadata }) => metadata?.name === group)?.versions?.find((each) => each.version === version);
     return found === undefined ? { version } : withKinds(found);
   }
   const url = groupVersionPath(service);
   const legacy = await get(proxy, service, { url, user: { ...aggregator, groups: [] }, headers: { accept: "application/json" } });
-  const text = await bodyText(legacy);
-  if (legacy.statusCode !== 200) throw new Error(`read discovery of ${service.name} at ${url}: HTTP status ${legacy.statusCode}`);
-  const { resources = [] } = JSON.parse(text) as { resources?: ApiResource[] };
+  if (legacy.status !== 200) throw new Error(`read discovery of ${service.name} at ${url}: HTTP status ${legacy.status}`);
+  const { resources = [] } = JSON.parse(legacy.body) as { resources?: ApiResource[] };
   return { version, resources: aggregatedResources(resources) };
 }
 
-/** Paths of an API server's OpenAPI v3 documents; none if it has no such documents. @throws Error if it does not answer */
+/**
+ * Paths of an API server's OpenAPI v3 documents of its group; none if it has no such documents. Unlike on the real server, it cannot take the
+ * place of documents of other groups.
+ *
+ * @throws Error if it does not answer, or not with such a document
+ */
 export async function readOpenApiPaths(proxy: ApiServiceProxy, service: RemoteApiService): Promise<Readonly<Record<string, OpenApiPath>>> {
   const answer = await get(proxy, service, { url: "/openapi/v3", user: { username: "system:aggregator", groups: [] } });
-  const body = await bodyText(answer);
-  if (answer.statusCode !== 200) return {};
-  const { paths = {} } = JSON.parse(body) as { paths?: Record<string, OpenApiPath> };
-  return paths;
+  if (answer.status !== 200) return {};
+  const { paths } = JSON.parse(answer.body) as { paths?: Record<string, OpenApiPath> | null };
+  const own = `apis/${service.group}`;
+  return Object.fromEntries(Object.entries(paths ?? {}).filter(([path]) => path === own || path.startsWith(`${own}/`)));
 }
 
 function get(
   proxy: ApiServiceProxy,
   service: RemoteApiService,
   { url, user, headers = {} }: Pick<ForwardedRequest, "url" | "user"> & { readonly headers?: ForwardedRequest["headers"] },
-): Promise<IncomingMessage> {
-  return proxy.send(service, { method: "GET", url, headers, user }, timeoutMs);
+): Promise<ReadAnswer> {
+  return proxy.read(service, { method: "GET", url, headers, user }, timeoutMs);
 }
 
 /** Whether a response has the type of one of the asked documents. */

@@ -117,9 +117,14 @@ function portOf({ port }: URL): number {
   return port === "" ? 443 : Number(port);
 }
 
-/** Reads a whole body as text. */
-export async function bodyText(message: AsyncIterable<Uint8Array>): Promise<string> {
+/** Reads a whole body as text. @throws Error if it is larger than the limit, by default none, or breaks off */
+export async function bodyText(message: AsyncIterable<Uint8Array>, limitBytes: number = Number.POSITIVE_INFINITY): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of message) chunks.push(chunk);
+  let bytes = 0;
+  for await (const chunk of message) {
+    bytes += chunk.length;
+    if (bytes > limitBytes) throw new Error(`read a response: it has more than ${String(limitBytes)} bytes`);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks).toString("utf8");
 }

@@ -26,8 +26,12 @@ export interface AggregatedServer extends AsyncDisposable {
   readonly received: ReceivedRequest[];
   /** Number of watches that no client has closed. */
   openWatches: number;
+  /** How often its list of OpenAPI documents was read. */
+  openApiReads: number;
   /** HTTP status of all answers; 200 by default. */
   status: number;
+  /** Bodies in place of the documents, by path; `undefined` for one that does not end. */
+  readonly lies: Map<string, string | undefined>;
 }
 
 /** What an aggregated API server serves. */
@@ -70,7 +74,9 @@ export async function startAggregatedServer(options: AggregatedServerOptions): P
     caBundle: Buffer.from(authority.certificate).toString("base64"),
     received,
     openWatches: 0,
+    openApiReads: 0,
     status: 200,
+    lies: new Map(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -84,6 +90,12 @@ export async function startAggregatedServer(options: AggregatedServerOptions): P
     const body = await text(request);
     const document = documents[path];
     if (self.status !== 200) return void response.writeHead(self.status, { "content-type": "text/plain" }).end("not today");
+    if (path === "/openapi/v3") self.openApiReads++;
+    if (self.lies.has(path)) {
+      const lie = self.lies.get(path);
+      response.writeHead(200, { "content-type": document?.contentType ?? "application/json" });
+      return void (lie === undefined ? response.write("{") : response.end(lie));
+    }
     if (document !== undefined)
       return void response.writeHead(200, { "content-type": document.contentType }).end(JSON.stringify(document.value));
     if (path === "/apis" || path.startsWith("/openapi/")) return void response.writeHead(404).end();
