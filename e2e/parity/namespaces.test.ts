@@ -1,7 +1,9 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
+import { deny } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
+import { Webhooks } from "./support/webhooks.ts";
 
 test("a deleted namespace is marked and gets the phase Terminating", async ({ api, core, namespace }) => {
   await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
@@ -136,6 +138,35 @@ test("a namespace waits for finalizers of its contents, and its conditions show 
   `);
   await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
   await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 110_000 });
+});
+
+test("a namespace whose content a webhook keeps says so, and is deleted when the webhook is gone", async ({ api, core, namespace }) => {
+  const hooks = await Webhooks.start(api, namespace, { "/": deny({ message: "keep" }) });
+  await hooks.configure("Validating", "keep", {
+    rules: [{ operations: ["DELETE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps", "pods"] }],
+  });
+  await api.create(`${core}/pods`, podNamed("kept"));
+  await api.create(`${core}/configmaps`, configMapNamed("kept"));
+  await api.create(`${core}/secrets`, { metadata: { name: "a" } });
+  const path = `/api/v1/namespaces/${namespace}`;
+  await api.delete(path);
+
+  await eventually(
+    async () => {
+      const conditions: { type: string; status: string; message: string }[] = (await api.get(path)).body.status.conditions ?? [];
+      const denied = 'admission webhook "keep.example.com" denied the request: keep';
+      expect(conditions.map(({ type, status, message }) => [type, status, message])).toEqual(
+        expect.arrayContaining([
+          ["NamespaceDeletionContentFailure", "True", `Failed to delete all resource types, 2 remaining: ${denied}, ${denied}`],
+          ["NamespaceContentRemaining", "False", "All content successfully removed"],
+        ]),
+      );
+    },
+    { timeoutMs: 50_000 },
+  );
+  expect((await api.get(`${core}/secrets/a`)).status).toBe(404);
+  await hooks[Symbol.asyncDispose]();
+  await eventually(async () => expect((await api.get(path)).status).toBe(404), { timeoutMs: 90_000 });
 });
 
 test("other objects are deleted after the pods, and the conditions do not name the pods", async ({ api, core, namespace }) => {

@@ -107,7 +107,13 @@ export class DeploymentWrites {
 
   #reportCreateError(deployment: Readonly<ApiObject>, message: string): void {
     const reason = "ReplicaSetCreateError";
-    if (hasProgressDeadline(deployment["spec"])) this.#setCondition(deployment, { type: "Progressing", status: "False", reason, message });
+    try {
+      if (hasProgressDeadline(deployment["spec"]))
+        this.#setCondition(deployment, { type: "Progressing", status: "False", reason, message });
+    } catch (error) {
+      // That the condition cannot be written either matters less.
+      if (!(error instanceof ApiStatusError)) throw error;
+    }
     this.#context.events.record(component, deployment, { type: "Warning", reason, message });
   }
 

@@ -75,7 +75,7 @@ test("pods that outlive their grace period are reported", async () => {
     status: "True",
     reason: "ContentDeletionFailed",
     message:
-      "Failed to delete all resource types, 1 remaining: failed to delete pods for namespace: old, err: unexpected items still remain in namespace: old for gvr: /v1, Resource=pods",
+      "Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: old for gvr: /v1, Resource=pods",
   });
 });
 

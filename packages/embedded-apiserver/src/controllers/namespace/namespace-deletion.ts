@@ -1,3 +1,4 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError } from "../../errors/api-status-error.ts";
 import { equalJson } from "../../json/json-value.ts";
@@ -20,12 +21,15 @@ const sliceSize = 100;
 /** Time in which finalizers are expected to be removed. Source: `finalizerEstimateSeconds`. */
 const finalizerSeconds = 15;
 
+/** What a deletion of content does between two steps. */
+type Pause = "serve requests" | "wait for writes";
+
 /** A deletion of a namespace's content in progress. */
 interface Attempt {
   /** UID of the namespace. */
   readonly uid: string;
   /** Deletes a slice at each step; returns the milliseconds until the next attempt. */
-  readonly steps: Iterator<void, number | undefined>;
+  readonly steps: Iterator<Pause, number | undefined>;
 }
 
 /** Options of {@link runNamespaceDeletion}. */
@@ -96,19 +100,20 @@ export function runNamespaceDeletion({ context, cluster, onError = () => undefin
       attempts.set(name, (attempt = { uid, steps: emptyNamespace(namespace) }));
       changed.delete(name);
     }
-    const { done, value } = attempt.steps.next();
-    if (done !== true) return 0;
+    const { done, value } = stepOf(attempt, () => attempts.delete(name));
+    if (done !== true) return value === "serve requests" ? 0 : undefined;
     attempts.delete(name);
     return changed.delete(name) && value !== undefined ? 0 : value;
   }
 
   /** Source: `deleteAllContent`. */
-  function* emptyNamespace(namespace: Readonly<ApiObject>): Generator<void, number | undefined> {
+  function* emptyNamespace(namespace: Readonly<ApiObject>): Generator<Pause, number | undefined> {
     const { name } = namespace.metadata;
     const failures: string[] = [];
     const graceSeconds = podGraceSeconds(namespace, cluster.values(podKind, name), clock.now());
-    yield* deleteAll(podKind, name, failures);
-    if (cluster.count(podKind, name) > 0) {
+    const arePodsDeleted = yield* deleteAll(podKind, name, failures);
+    // What could not be deleted does not hold up the rest, unlike pods that take their time.
+    if (arePodsDeleted && cluster.count(podKind, name) > 0) {
       const isHeld = graceSeconds > 0 || [...cluster.values(podKind, name)].some(({ metadata }) => (metadata.finalizers?.length ?? 0) > 0);
       if (!isHeld) failures.push(unexpectedPods(name));
       writeConditions(name, { failures, remaining: undefined });
@@ -117,28 +122,39 @@ export function runNamespaceDeletion({ context, cluster, onError = () => undefin
     const remaining: RemainingContent = { resources: new Map(), finalizers: new Map() };
     for (const kind of oneVersionEach(context.kinds)) {
       if (!kind.namespaced || resourceOf(kind) === resourceOf(podKind) || cluster.count(kind, name) === 0) continue;
-      yield* deleteAll(kind, name, failures);
-      addRemaining(remaining, kind, cluster.values(kind, name));
+      if (yield* deleteAll(kind, name, failures)) addRemaining(remaining, kind, cluster.values(kind, name));
     }
     writeConditions(name, { failures, remaining });
+    if (failures.length > 0) throw new Error(`delete the content of namespace ${name}: ${failures.join(", ")}`);
     if (remaining.resources.size > 0) return nextAttemptMs(finalizerSeconds);
     write(name, withoutFinalizer);
     return undefined;
   }
 
-  /** Source: `deleteCollection`. */
-  function* deleteAll(kind: Kind, namespace: string, failures: string[]): Generator<void, void> {
+  /** Source: `deleteCollection`. @returns whether nothing refused it; otherwise the first problem is added to the failures */
+  function* deleteAll(kind: Kind, namespace: string, failures: string[]): Generator<Pause, boolean> {
+    const writes: Promise<unknown>[] = [];
+    const problems: unknown[] = [];
     let deleted = 0;
     for (const { metadata } of cluster.values(kind, namespace)) {
-      if (++deleted % sliceSize === 0) yield;
+      if (++deleted % sliceSize === 0) yield "serve requests";
       try {
         cluster.delete(kind, namespace, metadata.name, { propagationPolicy: "Background" });
       } catch (error) {
-        if (error instanceof WriteWaits) continue;
-        failures.push(error instanceof Error ? error.message : String(error));
-        return;
+        if (!(error instanceof WriteWaits)) {
+          problems.push(error);
+          break;
+        }
+        writes.push(error.settled.catch((problem: unknown) => problems.push(problem)));
       }
     }
+    if (writes.length > 0) {
+      const settled = settling(writes, () => queue.add(namespace));
+      while (!settled.isDone) yield "wait for writes";
+    }
+    const [problem] = problems.filter((each) => !isNotFound(each));
+    if (problem !== undefined) failures.push(messageOf(problem));
+    return problem === undefined;
   }
 
   function writeConditions(name: string, findings: DeletionFindings): void {
@@ -157,9 +173,28 @@ export function runNamespaceDeletion({ context, cluster, onError = () => undefin
   }
 }
 
+/** @param onError - called before an error is passed on */
+function stepOf({ steps }: Attempt, onError: () => void): IteratorResult<Pause, number | undefined> {
+  try {
+    return steps.next();
+  } catch (error) {
+    onError();
+    throw error;
+  }
+}
+
+/** @param onDone - called when all have settled; they do not reject */
+function settling(writes: readonly Promise<unknown>[], onDone: () => void): { readonly isDone: boolean } {
+  const state = { isDone: false };
+  void Promise.all(writes).then(() => {
+    state.isDone = true;
+    onDone();
+  });
+  return state;
+}
+
 function unexpectedPods(namespace: string): string {
-  const reason = `unexpected items still remain in namespace: ${namespace} for gvr: /v1, Resource=pods`;
-  return `failed to delete pods for namespace: ${namespace}, err: ${reason}`;
+  return `unexpected items still remain in namespace: ${namespace} for gvr: /v1, Resource=pods`;
 }
 
 /** Source: `syncNamespaceFromKey` of pkg/controller/namespace/namespace_controller.go. */
@@ -191,6 +226,10 @@ function ignoreNotFound(action: () => unknown): void {
   try {
     action();
   } catch (error) {
-    if (!(error instanceof ApiStatusError && error.status.code === 404)) throw error;
+    if (!isNotFound(error)) throw error;
   }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApiStatusError && error.status.code === 404;
 }

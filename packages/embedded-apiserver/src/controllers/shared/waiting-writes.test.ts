@@ -62,6 +62,29 @@ test("pods that a webhook denies are tried again with back-off, and the ReplicaS
   });
 });
 
+test("a Deployment's event says why its ReplicaSet is refused, even if its status cannot be written", async () => {
+  await using hooks = await startWebhookServer({ "/": deny({ message: "nothing" }) });
+  await using server = await startTestServer({ controllers: true });
+  const refused = [{ operations: ["*"], apiGroups: ["apps"], apiVersions: ["v1"], resources: ["replicasets", "deployments/status"] }];
+  const configuration = webhookConfiguration("ValidatingWebhookConfiguration", "apps", {
+    clientConfig: hooks.clientConfig("/"),
+    rules: refused,
+  });
+  await server.request("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", configuration);
+  await server.request("POST", "/apis/apps/v1/namespaces/default/deployments", {
+    metadata: { name: "web" },
+    spec: { replicas: 1, selector: { matchLabels: { app: "web" } }, template },
+  });
+
+  await soon(server, async () =>
+    expect(await eventsOf(server, "ReplicaSetCreateError")).toEqual([
+      expect.stringMatching(
+        /^Failed to create new replica set "web-\w+": admission webhook "apps.example.com" denied the request: nothing$/,
+      ),
+    ]),
+  );
+});
+
 test("with a webhook for every write, a Deployment's pods are created and a namespace is emptied", async () => {
   await using hooks = await startWebhookServer({
     "/": ({ apiVersion, request }) => ({ apiVersion, kind: "AdmissionReview", response: { uid: request.uid, allowed: true } }),
