@@ -3,7 +3,7 @@ import { conformanceSections, groupRecord, summaryOf, type GroupOutcome, type Ju
 import { parseConformanceRun, renderConformanceRun, type ConformanceRun } from "./conformance-record.ts";
 
 function judged(name: string, more: Partial<JudgedSpec> = {}): JudgedSpec {
-  return { name, file: "common/node/pods.go", passed: true, seconds: 1, output: "", ...more };
+  return { name, file: "common/node/pods.go", passed: true, seconds: 1, attempts: 1, output: "", ...more };
 }
 
 const outcome: GroupOutcome = {

@@ -12,6 +12,7 @@ export interface GinkgoSpec {
   readonly CapturedGinkgoWriterOutput?: string;
   /** Nanoseconds. */
   readonly RunTime: number;
+  readonly NumAttempts?: number;
 }
 
 /** Ginkgo's JSON report, with one entry per suite. */
@@ -27,6 +28,8 @@ export interface SpecResult {
   /** Reason of the failure on one line; `undefined` if it passed. */
   readonly reason?: string | undefined;
   readonly seconds: number;
+  /** Number of attempts; more than 1 only if the run allows it. */
+  readonly attempts: number;
   /** Log of the test's steps. */
   readonly output: string;
 }
@@ -52,12 +55,16 @@ export function specResults(report: GinkgoReport, chosen: ReadonlySet<string>): 
         passed,
         reason: passed ? undefined : `${spec.State}: ${oneLine(spec.Failure?.Message ?? "without a word")}`,
         seconds: spec.RunTime / 1e9,
+        attempts: spec.NumAttempts ?? 1,
         output: spec.CapturedGinkgoWriterOutput ?? "",
       };
     });
   const reported = new Set(results.map(({ name }) => name));
   const lost = [...chosen].filter((name) => !reported.has(name));
-  return [...results, ...lost.map((name) => ({ name, file: "?", passed: false, reason: "it was not run", seconds: 0, output: "" }))];
+  return [
+    ...results,
+    ...lost.map((name) => ({ name, file: "?", passed: false, reason: "it was not run", seconds: 0, attempts: 0, output: "" })),
+  ];
 }
 
 function itsOf(report: GinkgoReport): readonly GinkgoSpec[] {
