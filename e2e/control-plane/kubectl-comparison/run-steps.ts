@@ -62,7 +62,7 @@ function kubectl({ program, kubeconfig, folder, namespace }: KubectlRun, { words
   const flags = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(folder, "cache")}`];
   if (!/ (-n|--namespace|-A)\b/.test(words)) flags.push(`--namespace=${namespace}`);
   const text = typeof stdin === "string" ? stdin : JSON.stringify({ apiVersion: "v1", kind: "List", items: stdin });
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const child = execFile(
       program,
       [...flags, ...args],
@@ -79,7 +79,11 @@ function kubectl({ program, kubeconfig, folder, namespace }: KubectlRun, { words
           ...(editor === undefined ? {} : { KUBE_EDITOR: editor }),
         },
       },
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
+      (error, stdout, stderr) => {
+        // Two commands that were stopped would print the same.
+        if (error !== null && typeof error.code !== "number") reject(new Error(`kubectl ${words} did not end by itself`, { cause: error }));
+        else resolve({ code: error?.code ?? 0, stdout, stderr });
+      },
     );
     // kubectl may end before it has read all of its input.
     child.stdin?.on("error", () => undefined);

@@ -76,6 +76,10 @@ test.each([
   ["kubeconfig", /^unknown command "kubeconfig": expected assets or ready; see --help$/],
   ["ready", /^ready: expected the server's port/],
   ["--kubeconfig k --token a:b", /^--token: expected letters, digits/],
+  [
+    "--kubeconfig k --advertised-url https://me:secret@api:6443",
+    /^--advertised-url: expected a URL such as https:\/\/api:6443, without credentials$/,
+  ],
   ["--kubeconfig k --advertised-url api:6443", /^--advertised-url "api:6443": expected a URL/],
   ["assets", /^assets: expected one directory/],
   ["assets a b", /^assets: expected one directory/],

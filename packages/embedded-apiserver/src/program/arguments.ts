@@ -104,6 +104,8 @@ function listOf(text = ""): string[] {
 
 function advertised(url: string | undefined): Pick<ServerSettings["server"], "advertisedUrl"> {
   if (url === undefined) return {};
+  // They would be in every kubeconfig.
+  if (url.includes("@")) throw new UsageError("--advertised-url: expected a URL such as https://api:6443, without credentials");
   if (!/^https:\/\/[^/?#\s]+\/?$/.test(url) || !URL.canParse(url))
     throw new UsageError(`--advertised-url ${JSON.stringify(url)}: expected a URL such as https://api:6443`);
   return { advertisedUrl: url.replace(/\/$/, "") };
