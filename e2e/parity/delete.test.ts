@@ -200,6 +200,8 @@ test("invalid options of a deletion are refused", async ({ api, core }) => {
       reason: "BadRequest",
     }
   `);
+  for (const gracePeriodSeconds of [1.5, true, [1], {}])
+    expect(await remove({ gracePeriodSeconds })).toMatchSnapshot(JSON.stringify(gracePeriodSeconds));
   expect(await remove({ kind: "ConfigMap", apiVersion: "v1" })).toMatchInlineSnapshot(
     `400 Failure {message: 'no kind "ConfigMap" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"', reason: "BadRequest"}`,
   );

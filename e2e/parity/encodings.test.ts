@@ -327,7 +327,7 @@ test("bodies that are no object are 400", async ({ api, core }) => {
   ]);
 });
 
-difference("Integers of 54 to 64 bits in fields of built-in kinds, which JavaScript's numbers would alter", async ({ api, core }) => {
+difference("Integers of 54 to 64 bits in fields of built-in kinds and of metadata", async ({ api, core }) => {
   const digits = "9007199254740993";
   const post = async (type: string, body: string): Promise<unknown> => {
     const answer = await api.request("POST", `${core}/pods`, { body, headers: { "content-type": type } });

@@ -82,7 +82,7 @@ function kubectl({ program, kubeconfig, folder, namespace }: KubectlRun, { words
       (error, stdout, stderr) => {
         // Two commands that were stopped would print the same.
         if (error !== null && typeof error.code !== "number") reject(new Error(`kubectl ${words} did not end by itself`, { cause: error }));
-        else resolve({ code: error?.code ?? 0, stdout, stderr });
+        else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
       },
     );
     // kubectl may end before it has read all of its input.

@@ -1,4 +1,6 @@
 import { badRequest, invalid } from "../errors/api-status-error.ts";
+import { InexactIntegerError } from "../json/exact-json.ts";
+import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import type { DeleteOptions } from "../rest/delete.ts";
@@ -45,10 +47,11 @@ function queryOptions(query: URLSearchParams): JsonObject {
 function toDeleteOptions(options: JsonObject): ParsedDeleteOptions {
   const { gracePeriodSeconds, orphanDependents, propagationPolicy, dryRun } = options;
   const preconditions = isJsonObject(options["preconditions"]) ? options["preconditions"] : {};
+  if (typeof gracePeriodSeconds === "bigint")
+    throw badRequest(new InexactIntegerError("gracePeriodSeconds", String(gracePeriodSeconds)).message);
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds !== null && !Number.isInteger(gracePeriodSeconds)) {
-    throw badRequest(
-      `json: cannot unmarshal ${typeof gracePeriodSeconds} into Go struct field DeleteOptions.gracePeriodSeconds of type int64`,
-    );
+    const given = typeof gracePeriodSeconds === "number" ? `number ${gracePeriodSeconds}` : goJsonType(gracePeriodSeconds);
+    throw badRequest(`json: cannot unmarshal ${given} into Go struct field DeleteOptions.gracePeriodSeconds of type int64`);
   }
   checkOptions(options);
   const policy = typeof orphanDependents === "boolean" ? (orphanDependents ? "Orphan" : "Background") : propagationPolicy;

@@ -68,3 +68,17 @@ test("a connection that the server has closed meanwhile is not used", async () =
   }
   expect(server.received).toBe(20);
 });
+
+test("idle connections to servers with many authorities are closed", async () => {
+  await using server = await BreakingServer.start(100);
+  using client = new HttpsClient();
+  for (let index = 0; index < 60; index++) {
+    // A comment makes another authority of it, as far as the client knows.
+    const target = { ...server.target, caPem: `# ${index}\n${server.target.caPem ?? ""}` };
+    await bodyText(await client.send(target, { method: "GET", headers: {} }));
+  }
+
+  await expect
+    .poll(() => new Promise<number>((resolve) => server.server.getConnections((_error, count) => resolve(count))))
+    .toBeLessThanOrEqual(51);
+});

@@ -28,6 +28,9 @@ export interface HttpsRequest {
 /** Idle connections with the same options are kept this long. */
 const idleMs = 90_000;
 
+/** Tests of webhooks often have an authority each. */
+const mostAgents = 50;
+
 /** Methods of requests that Go's client repeats; source: net/http of Go, `Request.isReplayable`. */
 const replayable: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 
@@ -81,8 +84,20 @@ export class HttpsClient implements Disposable {
   #agentFor(target: HttpsTarget): Agent {
     const key = JSON.stringify([target.caPem, target.insecure, target.client?.certificate]);
     let agent = this.#agents.get(key);
-    if (agent === undefined) this.#agents.set(key, (agent = new Agent({ keepAlive: true, timeout: idleMs, ...tlsOptions(target) })));
+    if (agent === undefined) {
+      if (this.#agents.size >= mostAgents) this.#dropIdleAgent();
+      this.#agents.set(key, (agent = new Agent({ keepAlive: true, timeout: idleMs, ...tlsOptions(target) })));
+    }
     return agent;
+  }
+
+  #dropIdleAgent(): void {
+    for (const [key, agent] of this.#agents) {
+      if (Object.keys(agent.sockets).length > 0) continue;
+      agent.destroy();
+      this.#agents.delete(key);
+      return;
+    }
   }
 }
 
