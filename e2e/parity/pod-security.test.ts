@@ -1,7 +1,7 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import type { Api } from "./support/api.ts";
+import type { Answer, Api } from "./support/api.ts";
 import { podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 import { refusal } from "./support/refusals.ts";
@@ -115,7 +115,10 @@ test("templates are warned about, and a stricter level warns about pods that are
     metadata: { name: "d" },
     spec: { selector: { matchLabels: { a: "b" } }, template: { ...template, spec: { containers: template.spec.containers } } },
   };
-  const deployed = await api.post(`/apis/apps/v1/namespaces/${namespace}/deployments?dryRun=All`, deployment);
+  const deploy = (): Promise<Answer> => api.post(`/apis/apps/v1/namespaces/${namespace}/deployments?dryRun=All`, deployment);
+  // It also looks into a cache of namespaces.
+  await eventually(async () => expect((await deploy()).headers["warning"]).toBeDefined());
+  const deployed = await deploy();
   const cronJob = { metadata: { name: "c" }, spec: { schedule: "0 0 * * *", jobTemplate: { spec: { template } } } };
   const scheduled = await api.post(`/apis/batch/v1/namespaces/${namespace}/cronjobs?dryRun=All`, cronJob);
   const image = await api.patch("merge", `${path}/pods/a?dryRun=All`, { metadata: { labels: { x: "y" } } });

@@ -19,6 +19,14 @@ test("fields of messages may have the names of reserved words", () => {
   });
 });
 
+test("integers keep their digits", () => {
+  expect(configurationOf(message("Object{a: 9007199254740993 + 2, b: [9007199254740993], c: 3}"))).toEqual({
+    a: 9007199254740995n,
+    b: [9007199254740993n],
+    c: 3,
+  });
+});
+
 test("a field that is not set is null, and optional fields without a value are left out", () => {
   expect(configurationOf(message("Object{a: Object{}.b == null, ?c: optional.none(), d: [1, 2], e: 2.5}"))).toEqual({
     a: true,

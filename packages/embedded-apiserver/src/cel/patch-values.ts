@@ -1,3 +1,4 @@
+import { withExactNumbers } from "../json/exact-json.ts";
 import { cloneJson, setMember, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { GoValue } from "../managed-fields/go-value.ts";
 import { durationText, timestampText } from "./functions/time.ts";
@@ -89,7 +90,7 @@ function isWritten(value: Value): value is ArrayList | EntryMap {
 
 function nativeValue(value: Value): JsonValue {
   if (typeof value === "string" || typeof value === "boolean" || typeof value === "number") return value;
-  if (typeof value === "bigint") return Number(value);
+  if (typeof value === "bigint") return withExactNumbers(value);
   if (value instanceof MessageValue) return messageFields(value) as JsonObject;
   if (value instanceof JsonMap) return cloneJson(value.json) as JsonObject;
   if (value instanceof JsonList) return Array.from(value, nativeValue);
