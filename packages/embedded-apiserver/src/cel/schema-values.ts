@@ -13,7 +13,7 @@ import { CelDuration, CelList, CelMap, CelTimestamp, equalValues, EvaluationErro
  *
  * @throws EvaluationError if the value does not have the schema's type
  */
-export function schemaValue(json: JsonValue | bigint, schema: JsonSchema): Value {
+export function schemaValue(json: JsonValue, schema: JsonSchema): Value {
   if (json === null) {
     if (schema.nullable === true) return null;
     throw new EvaluationError("invalid data, got null for schema with nullable=false");
@@ -63,13 +63,13 @@ function goType(json: unknown): string {
   }
 }
 
-function intOrString(json: JsonValue | bigint): Value {
+function intOrString(json: JsonValue): Value {
   if (typeof json === "string" || typeof json === "bigint") return json;
   if (typeof json === "number" && Number.isInteger(json)) return BigInt(json);
   throw new EvaluationError("invalid data, expected XIntOrString value to be either a string or integer");
 }
 
-function listValue(json: JsonValue | bigint, schema: JsonSchema): CelList {
+function listValue(json: JsonValue, schema: JsonSchema): CelList {
   if (!Array.isArray(json)) throw new EvaluationError("invalid data, expected an array for the provided schema with type=array");
   const { items } = schema;
   if (items === undefined) throw new EvaluationError("invalid array type, expected Items with a non-empty Schema");
@@ -83,7 +83,7 @@ function listValue(json: JsonValue | bigint, schema: JsonSchema): CelList {
   }
 }
 
-function textValue(json: JsonValue | bigint, format: string | undefined): Value {
+function textValue(json: JsonValue, format: string | undefined): Value {
   if (typeof json !== "string") throw wrongType("string", json);
   switch (format) {
     case "duration":

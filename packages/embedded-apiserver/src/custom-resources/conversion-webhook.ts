@@ -1,5 +1,6 @@
 import type { Random } from "@virtual-kubelet/clock";
 import { ApiStatusError } from "../errors/api-status-error.ts";
+import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, WebhookConversion } from "../kinds/kind.ts";
 import { labelsErrors } from "../kinds/validation/labels.ts";
@@ -96,8 +97,7 @@ function checked(original: Readonly<ApiObject>, converted: JsonValue | undefined
 /** Words of Go's decoder for something that is no object. */
 function undecodable(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return "unexpected end of JSON input";
-  const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+  return `json: cannot unmarshal ${goJsonType(value)} into Go value of type map[string]interface {}`;
 }
 
 function identityProblem({ metadata }: Readonly<ApiObject>, given: JsonObject): string | undefined {

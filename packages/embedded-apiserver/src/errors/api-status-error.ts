@@ -226,6 +226,10 @@ export function unsupportedMediaType(message: string): ApiStatusError {
 }
 
 /** 429. */
+export function serviceUnavailable(message: string): ApiStatusError {
+  return new ApiStatusError({ code: 503, reason: "ServiceUnavailable", message });
+}
+
 export function tooManyRequests(message: string, retryAfterSeconds: number): ApiStatusError {
   return new ApiStatusError({ code: 429, reason: "TooManyRequests", message, details: { retryAfterSeconds } });
 }

@@ -33,9 +33,19 @@ export interface ApiHandlerContext extends ResourceContext, AuthenticationContex
 /** Paths that reveal nothing about the cluster's objects. */
 const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
 
-/** Checks of the server's health that exist; source: the paths that a kube-apiserver v1.36.3 lists. */
-const healthPath =
-  /^\/(healthz|livez|readyz)(\/(ping|log|etcd|autoregister-completion|poststarthook\/[\w.-]+)|$)|^\/readyz\/(etcd-readiness|informer-sync|shutdown)$/;
+/** Checks of health by the path that all of them are part of; the real server has one for each hook of its start, too. */
+const commonChecks = ["autoregister-completion", "etcd", "log", "ping"];
+const readyChecks = ["etcd-readiness", "informer-sync", "shutdown"];
+const healthChecks: Readonly<Record<string, readonly string[]>> = {
+  "/healthz": commonChecks,
+  "/livez": commonChecks,
+  "/readyz": [...commonChecks, ...readyChecks],
+};
+
+/** Paths of checks that are answered; source: the paths that a kube-apiserver v1.36.3 lists. */
+const healthPath = new RegExp(
+  String.raw`^/(healthz|livez|readyz)(/(${commonChecks.join("|")}|poststarthook/[\w.-]+)|$)|^/readyz/(${readyChecks.join("|")})$`,
+);
 
 /** Source: Go's net/http/server.go, `badRequestError`. */
 const badEscape: ApiResponse = {
@@ -136,14 +146,6 @@ function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
   if (root === "api") return group !== "";
   return root === "apis" && group !== "" && (rest.kinds.some((kind) => kind.group === group) || reviewGroups.includes(group));
 }
-
-/** Checks of health by the path that all of them are part of; the real server has one for each hook of its start, too. */
-const commonChecks = ["autoregister-completion", "etcd", "log", "ping"];
-const healthChecks: Readonly<Record<string, readonly string[]>> = {
-  "/healthz": commonChecks,
-  "/livez": commonChecks,
-  "/readyz": [...commonChecks, "etcd-readiness", "informer-sync", "shutdown"],
-};
 
 /** Paths listed by `/`: those that are served. */
 function rootPaths({ rest }: ApiHandlerContext): string[] {

@@ -1,4 +1,5 @@
 import type { ApiObject } from "../kinds/kind.ts";
+import { proxyPathsOf } from "../kubelet-proxy/proxy-name.ts";
 import { admitBody } from "../rest/admit-body.ts";
 import { admissionSubject } from "../rest/rest-context.ts";
 import { runSteps } from "../rest/steps.ts";
@@ -22,7 +23,7 @@ export const connectObjects: Readonly<Record<"exec" | "attach" | "portforward", 
 /** Options of a connection below `/proxy`. @param kind - such as `NodeProxyOptions` */
 export function proxyOptions(kind: string): ConnectOptions {
   return ({ request }) => {
-    const path = /\/(?:nodes|pods|services)\/[^/?]+\/proxy\/?([^?]*)/.exec(request.url)?.[1] ?? "";
+    const [path = ""] = proxyPathsOf(request.url).below.slice(1).split("?", 1);
     return optionsOf(kind, path === "" ? {} : { path });
   };
 }

@@ -1,6 +1,6 @@
 import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { InexactIntegerError } from "../json/exact-json.ts";
-import { goJsonType } from "../json/go-json.ts";
+import { goJsonTypeWithDigits } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import type { DeleteOptions } from "../rest/delete.ts";
@@ -50,8 +50,9 @@ function toDeleteOptions(options: JsonObject): ParsedDeleteOptions {
   if (typeof gracePeriodSeconds === "bigint")
     throw badRequest(new InexactIntegerError("gracePeriodSeconds", String(gracePeriodSeconds)).message);
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds !== null && !Number.isInteger(gracePeriodSeconds)) {
-    const given = typeof gracePeriodSeconds === "number" ? `number ${gracePeriodSeconds}` : goJsonType(gracePeriodSeconds);
-    throw badRequest(`json: cannot unmarshal ${given} into Go struct field DeleteOptions.gracePeriodSeconds of type int64`);
+    throw badRequest(
+      `json: cannot unmarshal ${goJsonTypeWithDigits(gracePeriodSeconds)} into Go struct field DeleteOptions.gracePeriodSeconds of type int64`,
+    );
   }
   checkOptions(options);
   const policy = typeof orphanDependents === "boolean" ? (orphanDependents ? "Orphan" : "Background") : propagationPolicy;

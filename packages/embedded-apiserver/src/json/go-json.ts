@@ -29,6 +29,12 @@ export function goJsonType(value: unknown): string {
   return typeof value === "bigint" ? "number" : typeof value;
 }
 
+/** As {@link goJsonType}, for a target that is no text: a number is named with its digits. */
+export function goJsonTypeWithDigits(value: unknown): string {
+  const type = goJsonType(value);
+  return type === "number" ? `number ${String(value)}` : type;
+}
+
 /** Formats a value as Go prints it. */
 export function goText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;

@@ -9,7 +9,7 @@ const loadedYaml = once(() => createRequire(import.meta.url)("yaml") as typeof i
 
 /** A parsed YAML document. */
 export interface ParsedYaml {
-  readonly value: JsonValue | bigint;
+  readonly value: JsonValue;
   /** Keys that occur twice in a map, in the words of sigs.k8s.io/yaml; `undefined` if there are none. */
   readonly duplicates: string | undefined;
 }
@@ -36,7 +36,7 @@ export function parseYaml(text: string): ParsedYaml {
   if (error !== undefined) throw error;
   const problems = duplicateKeys({ yaml, document, lineCounter });
   return {
-    value: document.toJS() as JsonValue | bigint,
+    value: document.toJS() as JsonValue,
     duplicates: problems.length === 0 ? undefined : `${strictErrors}${problems.map((problem) => `  ${problem}`).join("\n")}`,
   };
 }

@@ -1,7 +1,7 @@
 import { backgroundClock } from "@virtual-kubelet/clock";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
-import { ApiStatusError } from "../errors/api-status-error.ts";
+import { type ApiStatusError, serviceUnavailable } from "../errors/api-status-error.ts";
 import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
 import { GoError, goErrorText } from "../outbound/go-error.ts";
@@ -9,6 +9,7 @@ import { endToEndNames, passedAnswer } from "../outbound/hop-headers.ts";
 import { dialRefusal } from "./dial-refusal.ts";
 import { anonymousTls, wholeBodyOf } from "./kubelet-client.ts";
 import { plainFailure } from "./kubelet-endpoint.ts";
+import { proxyPathsOf } from "./proxy-name.ts";
 
 /** Where a request below `/proxy` goes. */
 export interface ProxyTarget {
@@ -36,7 +37,7 @@ const sharingHeaders: readonly string[] = ["credentials", "headers", "methods", 
  */
 export async function forwardRequest(context: ResourceContext, { request }: ResourceCall, target: ProxyTarget): Promise<ApiResponse> {
   const { isAnonymous, isWrapped = false } = target;
-  const { below, prefix } = pathsOf(request.url);
+  const { below, prefix } = proxyPathsOf(request.url);
   if (!URL.canParse(target.origin)) throw unreachable(`dial tcp: address ${target.origin.split(":").at(-1) ?? ""}: invalid port`);
   const url = new URL(target.origin + below);
   const headers = { ...passed(request.headers), ...(isWrapped ? { "x-forwarded-uri": `${prefix}${url.pathname}` } : {}) };
@@ -66,8 +67,9 @@ export async function forwardRequest(context: ResourceContext, { request }: Reso
   };
 }
 
-function unreachable(problem: string): ApiStatusError {
-  return new ApiStatusError({ code: 503, reason: "ServiceUnavailable", message: `error trying to reach service: ${problem}` });
+/** 503 for a target that cannot be reached. */
+export function unreachable(problem: string): ApiStatusError {
+  return serviceUnavailable(`error trying to reach service: ${problem}`);
 }
 
 /** A redirect to another path of the target stays below the proxy's path. */
@@ -96,12 +98,6 @@ function rootRedirect({ method, url }: ApiRequest): ApiResponse | undefined {
   const [, path, query = ""] = /^([^?]*\/(?:nodes|pods|services)\/[^/?]+\/proxy)(\?[^]+)?$/.exec(url) ?? [];
   if (path === undefined || (method !== "GET" && method !== "HEAD")) return undefined;
   return { status: 301, headers: { location: `${path}/${query}` }, body: new Uint8Array(0) };
-}
-
-/** The path after `/proxy` as sent, `/` if there is none, and the path before it. */
-function pathsOf(url: string): { readonly below: string; readonly prefix: string } {
-  const [, prefix = "", below = ""] = /^([^?]*?\/(?:nodes|pods|services)\/[^/?]+\/proxy)([^]*)$/.exec(url) ?? [];
-  return { below: below.startsWith("/") ? below : `/${below}`, prefix };
 }
 
 /** The client's `Host` is kept, as on the real server; HTTP/2 has another name for it. */

@@ -1,7 +1,7 @@
 import type { KeyPair } from "@virtual-kubelet/pki";
 import { Agent, request as httpsRequest } from "node:https";
-import { isIP } from "node:net";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { serverName } from "../outbound/https-client.ts";
 import { refuseSwitch } from "../outbound/refuse-switch.ts";
 
 /** A request to a kubelet. */
@@ -51,7 +51,7 @@ export class KubeletClient implements Kubelets, Disposable {
       const connection = isAnonymous ? { agent: false, ...anonymousTls } : { agent: this.#agent };
       const length = body === undefined || body.length === 0 ? {} : { "content-length": body.length };
       // Otherwise the name in the TLS handshake is that of the header `Host`, which is the client's.
-      const servername = url.hostname.startsWith("[") || isIP(url.hostname) !== 0 ? "" : url.hostname;
+      const { servername = "" } = serverName(url);
       const aborting = signal === undefined ? {} : { signal };
       const options = { ...connection, servername, method, headers: { ...headers, ...length }, ...aborting };
       const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
@@ -72,39 +72,31 @@ export class KubeletClient implements Kubelets, Disposable {
 }
 
 /**
- * Body of a response as it arrives. Returning the iterator closes the connection at once. If the kubelet disappears, the body ends without
- * an error, as on the real server.
- */
-export function bodyOf(message: IncomingMessage): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-      const end = { done: true as const, value: undefined };
-      return {
-        next: () => chunks.next().catch(() => end),
-        async return() {
-          message.destroy();
-          return end;
-        },
-      };
-    },
-  };
-}
-
-/**
  * Body of a response as it arrives. Returning the iterator closes the connection at once.
  *
  * @throws Error of Node.js if the sender disappears, so that the client does not take a part for the whole
  */
 export function wholeBodyOf(message: IncomingMessage): AsyncIterable<Uint8Array> {
+  return bodyIn(message, (chunk) => chunk);
+}
+
+/** As {@link wholeBodyOf}; but if the kubelet disappears, the body ends without an error, as on the real server. */
+export function bodyOf(message: IncomingMessage): AsyncIterable<Uint8Array> {
+  return bodyIn(message, (chunk) => chunk.catch(() => end));
+}
+
+type Chunk = Promise<IteratorResult<Uint8Array>>;
+const end = { done: true as const, value: undefined };
+
+function bodyIn(message: IncomingMessage, read: (chunk: Chunk) => Chunk): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {
       const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
       return {
-        next: () => chunks.next(),
+        next: () => read(chunks.next()),
         async return() {
           message.destroy();
-          return { done: true as const, value: undefined };
+          return end;
         },
       };
     },

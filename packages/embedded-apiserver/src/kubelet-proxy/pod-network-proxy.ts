@@ -1,12 +1,12 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { ApiStatusError, badRequest, notFound } from "../errors/api-status-error.ts";
+import { badRequest, notFound, serviceUnavailable } from "../errors/api-status-error.ts";
 import type { ApiResponse } from "../http/api-request.ts";
 import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
 import { kindFor } from "../kinds/index.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 import { hostAndPort } from "../outbound/go-error.ts";
-import { forwardRequest, type ProxyTarget } from "./forward-request.ts";
+import { forwardRequest, type ProxyTarget, unreachable } from "./forward-request.ts";
 import { parseProxyName, type ProxyName } from "./proxy-name.ts";
 
 /**
@@ -51,13 +51,13 @@ export async function serviceProxyVerb(context: ResourceContext, call: ResourceC
   const { scheme, name, port } = parseProxyName(asked, "service");
   const portName = /^[+-]?\d{1,18}$/.test(port) ? nameOfPort(known(context, call, "services", name), Number(port)) : port;
   const subsets: readonly Subset[] = known(context, call, "endpoints", name)["subsets"] ?? [];
-  if (subsets.length === 0) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+  if (subsets.length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
   for (const { addresses = [], ports = [] } of subsets) {
     const found = ports.find((each) => (each.name ?? "") === portName)?.port;
     const address = addresses.find((each) => isPodAddress(context, call.target.namespace, each));
     if (found !== undefined && address !== undefined) return forwardRequest(context, call, targetAt(scheme, address.ip, found));
   }
-  throw unavailable(`no endpoints available for service ${JSON.stringify(asked)}`);
+  throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(asked)}`);
 }
 
 interface Subset {
@@ -73,7 +73,7 @@ interface Address {
 function nameOfPort({ metadata, spec }: Readonly<ApiObject>, port: number): string {
   const ports: readonly { readonly name?: string; readonly port: number }[] = spec.ports ?? [];
   const found = ports.find((each) => each.port === port);
-  if (found === undefined) throw unavailable(`no service port ${port} found for service ${JSON.stringify(metadata.name)}`);
+  if (found === undefined) throw serviceUnavailable(`no service port ${port} found for service ${JSON.stringify(metadata.name)}`);
   return found.name ?? "";
 }
 
@@ -118,12 +118,4 @@ forbidden.addSubnet("ff00::", 8, "ipv6");
 /** Go's `IsGlobalUnicast`, and loopback addresses. */
 function isAllowed(ip: string): boolean {
   return isIP(ip) !== 0 && !ip.includes("%") && !forbidden.check(ip, isIPv6(ip) ? "ipv6" : "ipv4");
-}
-
-function unreachable(problem: string): ApiStatusError {
-  return unavailable(`error trying to reach service: ${problem}`);
-}
-
-function unavailable(message: string): ApiStatusError {
-  return new ApiStatusError({ code: 503, reason: "ServiceUnavailable", message });
 }

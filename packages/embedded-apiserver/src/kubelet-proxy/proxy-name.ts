@@ -23,3 +23,9 @@ export function parseProxyName(asked: string, what: string): ProxyName {
   if (parts.length > 3 || name === "" || !/^(https?)?$/.test(scheme)) throw badRequest(`invalid ${what} request ${JSON.stringify(asked)}`);
   return { scheme, name, port };
 }
+
+/** The path after `/proxy` as sent, `/` if there is none, and the path before it. */
+export function proxyPathsOf(url: string): { readonly below: string; readonly prefix: string } {
+  const [, prefix = "", below = ""] = /^([^?]*?\/(?:nodes|pods|services)\/[^/?]+\/proxy)([^]*)$/.exec(url) ?? [];
+  return { below: below.startsWith("/") ? below : `/${below}`, prefix };
+}

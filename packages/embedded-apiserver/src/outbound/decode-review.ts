@@ -1,3 +1,4 @@
+import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { decodeStruct, DecodeError } from "../kinds/schema/decode.ts";
 import { structSchema, type FieldSchema, type StructSchema, type TypeSchema } from "../kinds/schema/schema.ts";
@@ -90,16 +91,11 @@ export function decodeReview({ group, kind, fields }: ReviewKind, version: strin
 function typed(answer: JsonValue): JsonObject {
   if (answer === null) return {};
   const problem = "couldn't get version/kind; json parse error: json: cannot unmarshal";
-  if (!isJsonObject<JsonValue>(answer)) throw new GoError(`${problem} ${jsonType(answer)} into Go value of type ${typeStruct}`);
+  if (!isJsonObject<JsonValue>(answer)) throw new GoError(`${problem} ${goJsonType(answer)} into Go value of type ${typeStruct}`);
   for (const field of ["apiVersion", "kind"])
     if (typeof (answer[field] ?? "") !== "string")
-      throw new GoError(`${problem} ${jsonType(answer[field] ?? null)} into Go struct field .${field} of type string`);
+      throw new GoError(`${problem} ${goJsonType(answer[field] ?? null)} into Go struct field .${field} of type string`);
   return answer;
-}
-
-function jsonType(value: JsonValue): string {
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 function textOf(value: JsonValue | undefined): string {

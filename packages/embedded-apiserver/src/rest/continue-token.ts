@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { badRequest } from "../errors/api-status-error.ts";
 import { base64Problem } from "../json/go-base64.ts";
 import { goJsonError } from "../json/go-json-error.ts";
-import { goJsonType } from "../json/go-json.ts";
+import { goJsonType, goJsonTypeWithDigits } from "../json/go-json.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 
 /** Content of a continue token. */
@@ -48,10 +48,8 @@ function fieldsOf(text: string): { readonly v: string; readonly rv: number; read
   for (const [field, given] of Object.entries({ v, start }))
     if (given !== undefined && given !== null && typeof given !== "string")
       throw invalidToken(`${cannotRead} ${goJsonType(given)} into Go struct field continueToken.${field} of type string`);
-  if (rv !== undefined && rv !== null && !Number.isInteger(rv)) {
-    const given = typeof rv === "number" ? `number ${rv}` : goJsonType(rv);
-    throw invalidToken(`${cannotRead} ${given} into Go struct field continueToken.rv of type int64`);
-  }
+  if (rv !== undefined && rv !== null && !Number.isInteger(rv))
+    throw invalidToken(`${cannotRead} ${goJsonTypeWithDigits(rv)} into Go struct field continueToken.rv of type int64`);
   return { v: String(v ?? ""), rv: Number(rv ?? 0), start: String(start ?? "") };
 }
 

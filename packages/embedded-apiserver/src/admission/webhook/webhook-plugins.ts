@@ -3,6 +3,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { forbidden, internalError } from "../../errors/api-status-error.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import { goJsonError } from "../../json/go-json-error.ts";
+import { goJsonType } from "../../json/go-json.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { AdmissionContext } from "../admission-context.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject, MutatingRun } from "../admission-plugin.ts";
@@ -183,11 +184,6 @@ function decodedPatch(name: string, patch: string): readonly JsonValue[] {
   const wrong = operations.find((operation) => !isJsonObject(operation));
   if (wrong !== undefined) throw undecodable(`json: cannot unmarshal ${goJsonType(wrong)} into Go value of type jsonpatch.Operation`);
   return operations;
-}
-
-function goJsonType(value: JsonValue): string {
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 function decoded(kind: Kind, before: Readonly<ApiObject>, patched: JsonObject): ReturnType<typeof decodeAdmitted> {

@@ -1,3 +1,4 @@
+import { goJsonType, goJsonTypeWithDigits } from "../../json/go-json.ts";
 import { InexactIntegerError } from "../../json/exact-json.ts";
 import { isJsonObject, parseQuantity, quantityProblem } from "@virtual-kubelet/kubernetes";
 import { base64Problem } from "../../json/go-base64.ts";
@@ -282,9 +283,5 @@ function goTypeName(schema: TypeSchema): string {
 }
 
 function jsonTypeName(schema: TypeSchema, value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "boolean") return "bool";
-  if (typeof value === "bigint") return schema.type === "integer" || schema.type === "intOrString" ? `number ${value}` : "number";
-  if (typeof value === "number" && (schema.type === "integer" || schema.type === "intOrString")) return `number ${value}`;
-  return typeof value;
+  return schema.type === "integer" || schema.type === "intOrString" ? goJsonTypeWithDigits(value) : goJsonType(value);
 }

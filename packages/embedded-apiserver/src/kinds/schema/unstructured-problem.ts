@@ -1,3 +1,4 @@
+import { goJsonType, goJsonTypeWithDigits } from "../../json/go-json.ts";
 import { isJsonObject, type JsonValue } from "../../json/json-value.ts";
 import { structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
 
@@ -77,9 +78,8 @@ function simpleProblem(value: JsonValue, wanted: string, isConvertible: boolean)
 }
 
 function jsonProblem(value: JsonValue, wanted: string): string {
-  const given = isJsonObject(value) ? "object" : Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  const shown = given === "number" && wanted !== "string" ? `number ${String(value)}` : given;
-  return `json: cannot unmarshal ${shown} into Go value of type ${wanted}`;
+  const given = wanted === "string" ? goJsonType(value) : goJsonTypeWithDigits(value);
+  return `json: cannot unmarshal ${given} into Go value of type ${wanted}`;
 }
 
 function kindOf(value: JsonValue): string {
