@@ -47,7 +47,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "unit",
           maxWorkers: "100%",
-          setupFiles: ["tools/property-seed.ts"],
+          setupFiles: ["tools/property-seed.ts", "tools/patient-waits.ts"],
           expect: assertions,
           include: [
             "packages/*/src/**/*.test.ts",
@@ -66,6 +66,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "root",
+          setupFiles: ["tools/patient-waits.ts"],
           include: rootTests,
           expect: assertions,
           testTimeout: 120_000,
@@ -105,6 +106,7 @@ const config: ViteUserConfig = defineConfig({
             parityTests,
           ],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
+          setupFiles: ["tools/patient-waits.ts"],
           expect: assertions,
           provide: { parityServer: "embedded" },
           maxWorkers: waitingWorkers,
