@@ -71,3 +71,31 @@ test("an empty list of managers does not reset those of a custom resource", asyn
 
   expect(body.metadata.managedFields).toHaveLength(1);
 });
+
+test("a write without a change stores a custom resource in the form that its definition has today, once", async () => {
+  await using server = await startTestServer();
+  await serveWidgets(server);
+  await server.request("POST", widgets("v1"), widget("v1", { size: 1 }));
+  const rewritten = async (version: string): Promise<boolean[]> => {
+    const versions: string[] = [(await server.request("GET", `${widgets("v1")}/w`)).body.metadata.resourceVersion];
+    for (const query of ["?dryRun=All", "", ""])
+      versions.push((await server.request("PATCH", `${widgets(version)}/w${query}`, {}, patches.merge)).body.metadata.resourceVersion);
+    return versions.slice(1).map((resourceVersion, index) => resourceVersion !== versions[index]);
+  };
+  const redefine = async (change: (versions: { storage: boolean; schema: object }[]) => object[]): Promise<void> => {
+    const { body } = await server.request("GET", `${definitions}/widgets.example.com`);
+    const spec = { ...body.spec, versions: change(body.spec.versions) };
+    expect((await server.request("PUT", `${definitions}/widgets.example.com`, { ...body, spec })).status).toBe(200);
+    await server.clock.advance(1000);
+  };
+  expect(await rewritten("v1")).toEqual([false, false, false]);
+
+  const properties = { size: { type: "integer" }, color: { type: "string" }, weight: { type: "integer", default: 3 } };
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties } } } };
+  await redefine((versions) => versions.map((version) => ({ ...version, schema })));
+  expect(await rewritten("v1")).toEqual([false, true, false]);
+
+  await redefine((versions) => versions.map((version) => ({ ...version, storage: !version.storage })));
+  expect(await rewritten("v1")).toEqual([false, true, false]);
+  expect(await rewritten("v2")).toEqual([false, false, false]);
+});

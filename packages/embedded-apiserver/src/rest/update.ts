@@ -1,6 +1,7 @@
 import { admitThrough, type AdmissionPlugin } from "../admission/admission-plugin.ts";
 import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
+import { apiVersionOf } from "../kinds/api-version.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { prepareWrite } from "../storage/webhook-view.ts";
@@ -126,12 +127,29 @@ function store(
   { object, stored, options }: Pick<Update, "object" | "stored" | "options">,
 ): StoredObject {
   const collection = collectionOf(context, kind);
-  if (equalJson(object, stored.object) || differsOnlyInTimes(object, stored.object)) return stored;
+  if (equalJson(object, stored.object) || differsOnlyInTimes(object, stored.object)) {
+    if (options.dryRun === true || isStoredAsRead(context, kind, object)) return stored;
+    const { managedFields } = stored.object.metadata;
+    return collection.put({ ...object, metadata: { ...object.metadata, ...(managedFields === undefined ? {} : { managedFields }) } });
+  }
   if (isDeletedByUpdate(object, stored.object)) {
     if (options.dryRun !== true) collection.remove(stored);
     return new StoredObject(object, stored.resourceVersion);
   }
   return options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+}
+
+/**
+ * Whether a custom resource is stored in the form in which it is read. One that was stored before its definition has got new defaults or
+ * another storage version is not; writing it without a change stores the new form.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/storage/etcd3/store.go, `GuaranteedUpdate`, which compares the new bytes with those in etcd.
+ */
+function isStoredAsRead({ storage }: RestContext, kind: Kind, { metadata: { namespace = "", name } }: ApiObject): boolean {
+  if (kind.custom === undefined) return true;
+  const stored = storage.collection(kind).get(namespace, name)?.object;
+  if (stored === undefined) return true;
+  return stored.apiVersion === apiVersionOf(storageFormOf(kind)) && (kind.completeStored?.(stored) ?? stored) === stored;
 }
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/fieldmanager/equality.go. */
