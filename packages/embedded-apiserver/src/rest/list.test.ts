@@ -70,6 +70,21 @@ test("a list can be continued with its first state for five minutes, and then wi
   expect((await nextPage(second)).body.metadata.resourceVersion).toBe(second.body.metadata.resourceVersion);
 });
 
+test("the state of a version that can no longer be continued is not listed as an exact version either", async () => {
+  await using server = await startTestServer();
+  await createPods(server, "a", "b");
+  const { resourceVersion } = (await server.request("GET", `${podsPath}?limit=1`)).body.metadata;
+  await server.request("DELETE", podPath("b"));
+  await server.clock.advance(20_000);
+  await server.request("GET", `${podsPath}?limit=1`);
+  const exact = `${podsPath}?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`;
+  expect(namesOf(await server.request("GET", exact))).toEqual(["a", "b"]);
+  await server.clock.advance(5 * 60_000);
+
+  const message = "The resourceVersion for the provided list is too old.";
+  expect(await server.request("GET", exact)).toMatchObject({ status: 410, body: { reason: "Expired", message } });
+});
+
 test("a list can be continued as long as nothing changes", async () => {
   await using server = await startTestServer();
   await createPods(server, "a", "b");

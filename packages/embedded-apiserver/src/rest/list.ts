@@ -78,6 +78,8 @@ function exactVersion(query: ListQuery, latest: number): number | undefined {
 /** @param exact - version that is shown; `undefined` for the latest */
 function objectsAt(context: RestContext, kind: Kind, { namespace }: ListQuery, exact: number | undefined): StoredObject[] {
   const collection = collectionOf(context, kind);
+  if (exact !== undefined && context.storage.compaction.isCompacted(exact, context.clock.now()))
+    throw expired("The resourceVersion for the provided list is too old.");
   return exact === undefined ? collection.list(namespace) : collection.listAt(exact, namespace);
 }
 
@@ -88,7 +90,6 @@ function remainingObjects(
   query: ListQuery,
   { exact, ...continuation }: Continuation & { readonly exact: number | undefined },
 ): StoredObject[] {
-  if (exact !== undefined && context.storage.compaction.isCompacted(exact, context.clock.now())) throw tooOldToContinue(continuation);
   try {
     return objectsAt(context, kind, query, exact).filter((stored) => keyOf(stored) > continuation.after);
   } catch (error) {
