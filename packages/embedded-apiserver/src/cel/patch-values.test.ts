@@ -67,3 +67,18 @@ test("values of a JSON patch that are no JSON are refused", () => {
   expect(() => patchOperation(message("JSONPatch{op: 'add', path: '/a', value: {1: 'x'}}"))).toThrow(ConversionError);
   expect(() => patchOperation(message("JSONPatch{op: 'add', path: '/a', value: type(1)}"))).toThrow(ConversionError);
 });
+
+test.each([
+  ["1.0 / 0.0", "+Inf"],
+  ["[-1.0 / 0.0]", "-Inf"],
+  ["{'a': 0.0 / 0.0}", "NaN"],
+  ["Object{a: 1.0 / 0.0}", "+Inf"],
+])("a patch with %s is refused, because JSON has no %s", (source, shown) => {
+  const patch = message(`JSONPatch{op: "add", path: "/a", value: ${source}}`);
+  expect(() => patchOperation(patch)).toThrow(new ConversionError(infinite(shown)));
+});
+
+function infinite(shown: string): string {
+  const problem = `proto: google.protobuf.Value.number_value: invalid ${shown} value`;
+  return `JSONPath valueExpression evaluated to a type that could not marshal to JSON: json: error calling MarshalJSON for type *structpb.Value: ${problem}`;
+}

@@ -159,7 +159,8 @@ const noJson = "JSONPath valueExpression evaluated to a type that could not mars
 
 /** Value as a `google.protobuf.Value`. Source: github.com/google/cel-go v0.26.0 common/types, `ConvertToNative`. @throws ConversionError */
 function protobufValue(value: Value): JsonValue {
-  if (value === null || typeof value === "string" || typeof value === "boolean" || typeof value === "number") return value;
+  if (typeof value === "number") return finiteNumber(value);
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "bigint") return safeInteger(value);
   if (value instanceof CelUint) return safeInteger(value.value);
   if (value instanceof CelTimestamp) return timestampText(value);
@@ -189,9 +190,22 @@ function protobufStruct(value: JsonValue | GoValue): JsonValue {
     if (value.type === "*types.Err") throw new ConversionError(`${noJson}: ${value.plain}`);
     throw new ConversionError(`${noJson}: proto: invalid type: ${value.type}`);
   }
+  if (typeof value === "number") return finiteNumber(value);
   if (Array.isArray(value)) return value.map(protobufStruct);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, protobufStruct(member)]));
+}
+
+/**
+ * Source: google.golang.org/protobuf encoding/protojson/well_known_types.go, `marshalKnownValue`.
+ *
+ * @throws ConversionError for an infinity or NaN, which JSON does not have
+ */
+function finiteNumber(value: number): number {
+  if (Number.isFinite(value)) return value;
+  const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+  const problem = `proto: google.protobuf.Value.number_value: invalid ${shown} value`;
+  throw new ConversionError(`${noJson}: json: error calling MarshalJSON for type *structpb.Value: ${problem}`);
 }
 
 function safeInteger(value: bigint): JsonValue {
