@@ -786,6 +786,85 @@ test("a stored object is read with the defaults of its stored version's schema o
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
+test("a write without a change stores a custom resource in the form of today's definition, once", async ({ api, namespace }) => {
+  const schema = { openAPIV3Schema: object({ spec: object({ size: { type: "integer" } }), status: object({ phase: text }) }) };
+  const versions = [version("v1beta1", { storage: false, schema }), version("v1", { schema })];
+  const subresources = { status: {} };
+  const path = await define(
+    api,
+    namespace,
+    widgets(
+      `${namespace}.example.com`,
+      versions.map((one) => ({ ...one, subresources })),
+    ),
+  );
+  const url = `${crds}/widgets.${namespace}.example.com`;
+  const configuration = (name: string): object => typed(namespace, { metadata: { name }, spec: { size: 1 } });
+  const writes: Readonly<Record<string, (at: string, name: string) => Promise<Answer>>> = {
+    put: async (at) => await api.put(at, (await api.get(at)).body),
+    merge: (at) => api.patch("merge", at, {}),
+    json: (at) => api.patch("json", at, []),
+    apply: (at, name) => api.apply(at, "parity", configuration(name)),
+    "status-put": async (at) => await api.put(`${at}/status`, (await api.get(at)).body),
+    "status-merge": (at) => api.patch("merge", `${at}/status`, {}),
+    "status-json": (at) => api.patch("json", `${at}/status`, []),
+    "status-apply": (at, name) => api.apply(`${at}/status`, "parity", typed(namespace, { metadata: { name }, status: { phase: "a" } })),
+    "dry-run": (at) => api.patch("merge", `${at}?dryRun=All`, {}),
+    beta: (at) => api.patch("merge", at.replace("/v1/", "/v1beta1/"), {}),
+  };
+  const names = [...Object.keys(writes), "probe"];
+  for (const name of names) await api.apply(`${path}/${name}`, "parity", configuration(name));
+  await api.apply(
+    `${path}/status-apply/status`,
+    "parity",
+    typed(namespace, { metadata: { name: "status-apply" }, status: { phase: "a" } }),
+  );
+  const versionOf = async (name: string): Promise<string> => (await api.get(`${path}/${name}`)).body.metadata.resourceVersion;
+  const untilInEffect = async (): Promise<void> => {
+    const before = await versionOf("probe");
+    const write = async (): Promise<Answer> => await api.patch("merge", `${path}/probe`, {});
+    await eventually(async () => expect((await write()).body.metadata.resourceVersion).not.toBe(before), patience);
+  };
+  const written = async (): Promise<unknown> => {
+    const outcomes: Record<string, unknown> = {};
+    for (const [name, write] of Object.entries(writes)) {
+      const seen = [await versionOf(name)];
+      for (let times = 0; times < 3; times++) {
+        expect((await write(`${path}/${name}`, name)).status).toBe(200);
+        seen.push(await versionOf(name));
+      }
+      const { metadata, spec } = (await api.get(`${path}/${name}`)).body;
+      const managers = metadata.managedFields.map(
+        ({ apiVersion, fieldsV1 }: { apiVersion: string; fieldsV1: object }) =>
+          `${apiVersion.replace(/.*\//, "")} ${JSON.stringify(fieldsV1)}`,
+      );
+      const isChanged = seen.slice(1).map((after, index) => after !== seen[index]);
+      outcomes[name] = [isChanged, metadata.generation, spec, ...managers];
+    }
+    return outcomes;
+  };
+  expect(await written()).toMatchSnapshot("before");
+
+  const weight = { type: "integer", default: 3 };
+  const change = [0, 1].map((index) => ({
+    op: "add",
+    path: `/spec/versions/${index}/schema/openAPIV3Schema/properties/spec/properties/weight`,
+    value: weight,
+  }));
+  expect((await api.patch("json", url, change)).status).toBe(200);
+  await untilInEffect();
+  using watch = await api.watch(`${path}?resourceVersion=${await versionOf("probe")}&fieldSelector=metadata.name=merge`);
+  expect(await written()).toMatchSnapshot("a new default");
+  const events = await watch.take(1);
+  expect(events.map(({ type, object: { spec } }) => [type, spec])).toMatchSnapshot("a new default: event");
+
+  const swap = [0, 1].map((index) => ({ op: "replace", path: `/spec/versions/${index}/storage`, value: index === 0 }));
+  expect((await api.patch("json", url, swap)).status).toBe(200);
+  await untilInEffect();
+  expect(await written()).toMatchSnapshot("another storage version");
+  await api.delete(url);
+});
+
 test("deleting a definition deletes its resources, and waits for finalizers", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const url = `${crds}/widgets.${namespace}.example.com`;
