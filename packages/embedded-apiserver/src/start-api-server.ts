@@ -167,6 +167,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     await using _server = server;
     using _following = following;
   };
+  answering.use(registry.context.compaction);
   const onError = (error: unknown): void => options.onControllerError?.(error);
   const { issueFrontProxy } = credentials;
   const aggregator = answering.use(new Aggregator({ cluster: registry, clock, issueClient: issueFrontProxy, onError }));

@@ -76,13 +76,28 @@ test("the state of a version that can no longer be continued is not listed as an
   const { resourceVersion } = (await server.request("GET", `${podsPath}?limit=1`)).body.metadata;
   await server.request("DELETE", podPath("b"));
   await server.clock.advance(20_000);
-  await server.request("GET", `${podsPath}?limit=1`);
   const exact = `${podsPath}?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`;
   expect(namesOf(await server.request("GET", exact))).toEqual(["a", "b"]);
   await server.clock.advance(5 * 60_000);
 
   const message = "The resourceVersion for the provided list is too old.";
   expect(await server.request("GET", exact)).toMatchObject({ status: 410, body: { reason: "Expired", message } });
+});
+
+test("a continue token expires although nobody reads pages meanwhile, and only then is the time watched", async () => {
+  await using server = await startTestServer();
+  await createPods(server, "a", "b");
+  const { pending } = server.clock;
+  const { body } = await server.request("GET", `${podsPath}?limit=1`);
+  await server.request("GET", `${podsPath}?limit=1`);
+  expect(server.clock.pending).toBe(pending + 1);
+  await server.request("DELETE", podPath("b"));
+  await server.clock.advance(6 * 60_000);
+  expect(server.clock.pending).toBe(pending);
+
+  const { status } = await server.request("GET", `${podsPath}?limit=1&continue=${body.metadata.continue}`);
+
+  expect(status).toBe(410);
 });
 
 test("a list can be continued as long as nothing changes", async () => {

@@ -45,7 +45,6 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
     throw badRequest("specifying resource version is not allowed when using continue");
   const continuation = query.continueToken === "" ? undefined : parseContinueToken(query.continueToken);
   const exact = continuation === undefined ? exactVersion(query, latest) : continuation.rv === anyVersion ? undefined : continuation.rv;
-  if (query.limit > 0 || continuation !== undefined) context.storage.compaction.note(latest, context.clock.now());
   const rest =
     continuation === undefined
       ? objectsAt(context, kind, query, exact)
@@ -58,6 +57,7 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
   const items = limit > 0 ? selected.slice(0, limit) : selected;
   const last = items.at(-1);
   if (last === undefined || items.length === selected.length) return { items, resourceVersion: String(resourceVersion) };
+  context.compaction.onContinueToken(resourceVersion);
   return {
     items,
     resourceVersion: String(resourceVersion),
@@ -78,8 +78,7 @@ function exactVersion(query: ListQuery, latest: number): number | undefined {
 /** @param exact - version that is shown; `undefined` for the latest */
 function objectsAt(context: RestContext, kind: Kind, { namespace }: ListQuery, exact: number | undefined): StoredObject[] {
   const collection = collectionOf(context, kind);
-  if (exact !== undefined && context.storage.compaction.isCompacted(exact, context.clock.now()))
-    throw expired("The resourceVersion for the provided list is too old.");
+  if (exact !== undefined && context.compaction.isCompacted(exact)) throw expired("The resourceVersion for the provided list is too old.");
   return exact === undefined ? collection.list(namespace) : collection.listAt(exact, namespace);
 }
 

@@ -6,6 +6,7 @@ import { cloneJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { KindChange, KindTable } from "../kinds/kind-table.ts";
 import { ManagedTypes } from "../managed-fields/managed-types.ts";
+import { Compaction } from "../storage/compaction.ts";
 import type { ObjectCollection, Storage } from "../storage/storage.ts";
 import { defaultServiceRange } from "../kinds/service/service-range.ts";
 import { createObject } from "./create.ts";
@@ -41,6 +42,7 @@ export class Registry implements Cluster {
       serviceClusterIpRange: defaultServiceRange,
       ...options,
       kinds,
+      compaction: new Compaction(options.clock, () => options.storage.resourceVersion),
       cluster: this,
       admission: new AdmissionChain(),
       managedTypes: new ManagedTypes(kinds),

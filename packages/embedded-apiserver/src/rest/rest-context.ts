@@ -5,6 +5,7 @@ import type { Cluster } from "./cluster.ts";
 import { isStorageKind, type Kind } from "../kinds/kind.ts";
 import type { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
+import type { Compaction } from "../storage/compaction.ts";
 import { viewWithDefaults } from "../storage/defaulted-view.ts";
 import { viewByWebhook } from "../storage/webhook-view.ts";
 import { viewInVersion } from "../storage/version-view.ts";
@@ -15,6 +16,8 @@ export interface RestContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly storage: Storage;
+  /** Which versions lists can no longer show. */
+  readonly compaction: Compaction;
   /** Served kinds. Kinds of custom resources come and go. */
   readonly kinds: readonly Kind[];
   /** Table that `kinds` belongs to. */

@@ -1,7 +1,6 @@
 import { byCodeUnits } from "../json/key-order.ts";
 import { expired } from "../errors/api-status-error.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
-import { Compaction } from "./compaction.ts";
 import { objectJson } from "./object-json.ts";
 import { SortedNames } from "./sorted-names.ts";
 
@@ -215,8 +214,6 @@ export class Storage {
   /** By plural name and group, because the versions of a kind share their objects. */
   readonly #collections = new Map<string, Collection>();
   readonly #historyLimit: number;
-  /** Which versions continued lists can no longer show. */
-  readonly compaction: Compaction = new Compaction();
 
   constructor(options: StorageOptions) {
     this.#historyLimit = options.historyLimit;
