@@ -493,15 +493,80 @@ test("mutations of custom resources", async ({ api, namespace }) => {
     metadata: { name: "t" },
     spec: { size: 1, items: [{ name: "a", value: "1" }], tags: ["x"], steps: ["x"], free: { c: 1 } },
   };
-  // The real server reads the schemas of new resources after some seconds.
-  const known = await MutatingPolicies.create(api, namespace, { known: { mutations: [spec("size: 2")] } });
-  const labelled = { ...thing, metadata: { name: "t", labels: { case: "known" } } };
-  await eventually(async () => expect((await api.post(`${things.path}?dryRun=All`, labelled)).body.spec.size).toBe(2), {
-    timeoutMs: 60_000,
-  });
-  await known[Symbol.asyncDispose]();
+  await untilSchemaIsKnown({ api, namespace }, things.path, thing);
   const show = (object: Answer["body"]): unknown => object.spec;
   expect(await created({ api, namespace }, cases, { path: things.path, object: thing, show })).toMatchSnapshot();
+});
+
+/** The real server reads the schemas of new resources after some seconds. @param thing - has an integer `spec.size`, which is not 2 */
+async function untilSchemaIsKnown(
+  { api, namespace }: { readonly api: Api; readonly namespace: string },
+  path: string,
+  thing: { readonly metadata: object },
+): Promise<void> {
+  await using _known = await MutatingPolicies.create(api, namespace, { known: { mutations: ["Object{spec: Object.spec{size: 2}}"] } });
+  const labelled = { ...thing, metadata: { ...thing.metadata, labels: { case: "known" } } };
+  await eventually(async () => expect((await api.post(`${path}?dryRun=All`, labelled)).body.spec.size).toBe(2), { timeoutMs: 60_000 });
+}
+
+test("numbers of mutations are stored as Go writes them, and what JSON does not have is refused", async ({ api, namespace }) => {
+  const fields = { size: { type: "integer" }, sum: { type: "number" }, untyped: { "x-kubernetes-preserve-unknown-fields": true } };
+  const sums = { type: "object", additionalProperties: { type: "number" } };
+  const schema = { type: "object", properties: { spec: { type: "object", properties: { ...fields, sums } } } };
+  await using things = await establishDefinition(api, { namespace, schema });
+  const { apiVersion, kind, path } = things;
+  const thing = { apiVersion, kind, metadata: { name: "t" }, spec: { size: 1 } };
+  await untilSchemaIsKnown({ api, namespace }, path, thing);
+  const numbers: Readonly<Record<string, string>> = {
+    infinity: "1.0 / 0.0",
+    "negative-infinity": "-1.0 / 0.0",
+    "not-a-number": "0.0 / 0.0",
+    "negative-zero": "-0.0",
+    whole: "3.0",
+    large: "1e21",
+    "many-digits": "123456789012345680000.0",
+    "beyond-64-bits": "1e19",
+    small: "0.0000001",
+    fraction: "0.1",
+    unsigned: "3u",
+  };
+  const all: Record<string, PolicyCase> = {};
+  for (const [name, number] of Object.entries(numbers))
+    for (const field of Object.keys(fields)) {
+      all[`${name}-${field}-apply`] = { mutations: [`Object{spec: Object.spec{${field}: ${number}}}`] };
+      all[`${name}-${field}-patch`] = { mutations: [patch("add", `/spec/${field}`, number)] };
+    }
+  for (const name of ["infinity", "not-a-number"]) {
+    all[`${name}-in-a-list`] = { mutations: [`Object{spec: Object.spec{untyped: [${numbers[name]}]}}`] };
+    all[`${name}-in-a-patched-object`] = { mutations: [patch("add", "/spec/untyped", `Object.spec.untyped{a: [${numbers[name]}]}`)] };
+    all[`${name}-in-a-patched-map`] = { mutations: [patch("add", "/spec/untyped", `{'a': [${numbers[name]}]}`)] };
+    all[`${name}-in-an-object`] = { mutations: [`Object{spec: Object.spec{sums: Object.spec.sums{a: ${numbers[name]}}}}`] };
+  }
+  await using _policies = await MutatingPolicies.create(api, namespace, all);
+  const text = async (method: string, url: string, body?: object): Promise<string> => {
+    const headers = { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" };
+    return (await api.bytes(method, url, body === undefined ? {} : { body, headers })).body.toString().trim();
+  };
+  const outcome = (answer: string): unknown => {
+    const { kind: answered, code, reason, message } = JSON.parse(answer);
+    if (answered !== "Status") return answer.slice(answer.indexOf('"spec":'));
+    return [code, reason, String(message.replace(/^.* denied request: /, "")).replaceAll(namespace, "NS")];
+  };
+  const created: Record<string, unknown> = {};
+  for (const key of Object.keys(all)) {
+    const answer = await text("POST", path, { ...thing, metadata: { name: key, labels: { case: key } } });
+    created[key] = outcome(answer);
+    if (typeof created[key] === "string") expect(outcome(await text("GET", `${path}/${key}`))).toBe(created[key]);
+  }
+  expect(created).toMatchSnapshot("created");
+  await api.create(path, thing);
+  const changed: Record<string, unknown> = {};
+  for (const key of ["infinity-sum-apply", "negative-infinity-untyped-apply", "not-a-number-in-an-object", "negative-zero-size-apply"]) {
+    const labels = { case: key };
+    changed[`${key}: dry run`] = outcome(await text("POST", `${path}?dryRun=All`, { ...thing, metadata: { name: `${key}-2`, labels } }));
+    changed[key] = outcome(await text("PATCH", `${path}/t`, { metadata: { labels } }));
+  }
+  expect(changed).toMatchSnapshot("changed");
 });
 
 test("mutations in another version of the resource", async ({ api, namespace }) => {

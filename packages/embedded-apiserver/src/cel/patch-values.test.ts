@@ -72,13 +72,13 @@ test.each([
   ["1.0 / 0.0", "+Inf"],
   ["[-1.0 / 0.0]", "-Inf"],
   ["{'a': 0.0 / 0.0}", "NaN"],
-  ["Object{a: 1.0 / 0.0}", "+Inf"],
-])("a patch with %s is refused, because JSON has no %s", (source, shown) => {
+  ["Object{a: [1.0 / 0.0]}", "+Inf", "*structpb.Struct"],
+])("a patch with %s is refused, because JSON has no %s", (source, shown, type = "*structpb.Value") => {
   const patch = message(`JSONPatch{op: "add", path: "/a", value: ${source}}`);
-  expect(() => patchOperation(patch)).toThrow(new ConversionError(infinite(shown)));
+  expect(() => patchOperation(patch)).toThrow(new ConversionError(infinite(shown, type)));
 });
 
-function infinite(shown: string): string {
+function infinite(shown: string, type: string): string {
   const problem = `proto: google.protobuf.Value.number_value: invalid ${shown} value`;
-  return `JSONPath valueExpression evaluated to a type that could not marshal to JSON: json: error calling MarshalJSON for type *structpb.Value: ${problem}`;
+  return `JSONPath valueExpression evaluated to a type that could not marshal to JSON: json: error calling MarshalJSON for type ${type}: ${problem}`;
 }

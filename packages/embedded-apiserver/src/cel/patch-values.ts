@@ -1,4 +1,5 @@
 import { withExactNumbers } from "../json/exact-json.ts";
+import { unsupportedNumber } from "../json/go-json.ts";
 import { cloneJson, setMember, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { GoValue } from "../managed-fields/go-value.ts";
 import { durationText, timestampText } from "./functions/time.ts";
@@ -155,6 +156,8 @@ export function patchOperation(patch: MessageValue): JsonObject {
   return operation;
 }
 
+type EncodedType = "*structpb.Value" | "*structpb.Struct";
+
 const noJson = "JSONPath valueExpression evaluated to a type that could not marshal to JSON";
 
 /** Value as a `google.protobuf.Value`. Source: github.com/google/cel-go v0.26.0 common/types, `ConvertToNative`. @throws ConversionError */
@@ -167,7 +170,7 @@ function protobufValue(value: Value): JsonValue {
   if (value instanceof CelDuration) return durationText(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (value instanceof CelOptional && value.value !== undefined) return protobufValue(value.value);
-  if (value instanceof MessageValue) return protobufStruct(messageFields(value));
+  if (value instanceof MessageValue) return protobufStruct(messageFields(value), "*structpb.Struct");
   if (value instanceof CelList) return Array.from(value, protobufValue);
   if (value instanceof CelMap) return protobufMap(value);
   if (typeName(value) === "type") throw new ConversionError(`${noJson}: type conversion not supported for 'type'`);
@@ -184,16 +187,16 @@ function protobufMap(map: CelMap): JsonObject {
   return members;
 }
 
-/** @throws ConversionError for a value that JSON does not have */
-function protobufStruct(value: JsonValue | GoValue): JsonValue {
+/** @param encoded - Go's type of what is written as JSON @throws ConversionError for a value that JSON does not have */
+function protobufStruct(value: JsonValue | GoValue, encoded: EncodedType): JsonValue {
   if (value instanceof GoValue) {
     if (value.type === "*types.Err") throw new ConversionError(`${noJson}: ${value.plain}`);
     throw new ConversionError(`${noJson}: proto: invalid type: ${value.type}`);
   }
-  if (typeof value === "number") return finiteNumber(value);
-  if (Array.isArray(value)) return value.map(protobufStruct);
+  if (typeof value === "number") return finiteNumber(value, encoded);
+  if (Array.isArray(value)) return value.map((item) => protobufStruct(item, encoded));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, protobufStruct(member)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, protobufStruct(member, encoded)]));
 }
 
 /**
@@ -201,11 +204,11 @@ function protobufStruct(value: JsonValue | GoValue): JsonValue {
  *
  * @throws ConversionError for an infinity or NaN, which JSON does not have
  */
-function finiteNumber(value: number): number {
-  if (Number.isFinite(value)) return value;
-  const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
-  const problem = `proto: google.protobuf.Value.number_value: invalid ${shown} value`;
-  throw new ConversionError(`${noJson}: json: error calling MarshalJSON for type *structpb.Value: ${problem}`);
+function finiteNumber(value: number, encoded: EncodedType = "*structpb.Value"): number {
+  const unsupported = unsupportedNumber(value);
+  if (unsupported === undefined) return value;
+  const problem = `proto: google.protobuf.Value.number_value: invalid ${unsupported} value`;
+  throw new ConversionError(`${noJson}: json: error calling MarshalJSON for type ${encoded}: ${problem}`);
 }
 
 function safeInteger(value: bigint): JsonValue {

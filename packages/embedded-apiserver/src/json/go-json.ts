@@ -18,8 +18,26 @@ export function escapedJson(value: unknown): string {
 function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);
-  const entries = Object.entries(value).map(([key, child]): [string, unknown] => [key, sorted(child)]);
-  return Object.fromEntries(entries.toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  return Object.fromEntries(sortedEntries(value).map(([key, child]) => [key, sorted(child)]));
+}
+
+function sortedEntries(value: object): [string, unknown][] {
+  return Object.entries(value).toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+/**
+ * First infinity or NaN in a value, in the order in which Go's encoder writes maps: `+Inf`, `-Inf` or `NaN`, which JSON does not have;
+ * `undefined` if there is none.
+ */
+export function unsupportedNumber(value: unknown): string | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+  if (typeof value !== "object" || value === null) return undefined;
+  const members: readonly unknown[] = Array.isArray(value) ? value : sortedEntries(value).map(([, member]) => member);
+  for (const member of members) {
+    const found = unsupportedNumber(member);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Type of a JSON value in messages of Go's decoder: `object`, `array`, `string`, `number` or `bool`. */

@@ -76,3 +76,29 @@ test("policies do not change policies", async () => {
   expect(body.metadata.labels).toBeUndefined();
   expect((await create(api)).body.metadata.labels).toEqual({ a: "b" });
 });
+
+test("an object with an infinity of a policy is not stored, because JSON has none, unless a later policy removes it", async () => {
+  await using api = await startTestServer();
+  const things = "/apis/example.com/v1/namespaces/default/things";
+  const schema = {
+    openAPIV3Schema: { type: "object", properties: { spec: { type: "object", additionalProperties: { type: "number" } } } },
+  };
+  await api.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    metadata: { name: "things.example.com" },
+    spec: {
+      group: "example.com",
+      scope: "Namespaced",
+      names: { plural: "things", kind: "Thing" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  });
+  await api.clock.advance(1000);
+  const thing = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "a" }, spec: { size: 1 } };
+  await bind(api, "a", "Object{spec: {'size': 1.0 / 0.0}}", { matchConstraints: rules("things") });
+
+  expect(await api.request("POST", things, thing)).toMatchObject({ status: 500, body: { message: "json: unsupported value: +Inf" } });
+  expect((await api.request("GET", things)).body.items).toEqual([]);
+
+  await bind(api, "b", "Object{spec: {'size': 2.0}}", { matchConstraints: rules("things") });
+  expect(await api.request("POST", things, thing)).toMatchObject({ status: 201, body: { spec: { size: 2 } } });
+});

@@ -1,4 +1,5 @@
 import { ApiStatusError, forbidden } from "../../errors/api-status-error.ts";
+import { unsupportedNumber } from "../../json/go-json.ts";
 import { equalJson } from "../../json/json-value.ts";
 import { apiVersionOf } from "../../kinds/api-version.ts";
 import { kinds } from "../../kinds/index.ts";
@@ -23,15 +24,32 @@ const name = "MutatingAdmissionPolicy";
  */
 export function createMutatingPolicies(options: PolicyPluginOptions): AdmissionPlugin {
   const policies = new PolicySet(options, name);
+  const matched = new WeakSet<ApiObject>();
   return {
     name,
     handles: (subject) => subject.operation !== "DELETE" && policies.handles(subject),
     mutate(request, run) {
       const matching = [...policies.matching(request)];
-      if (matching.length > 0) return runSteps(mutate(options, matching, request, run));
-      return undefined;
+      if (matching.length === 0) return undefined;
+      if (request.object !== undefined) matched.add(request.object);
+      return runSteps(mutate(options, matching, request, run));
+    },
+    validate({ object }) {
+      if (object !== undefined && matched.has(object)) checkNumbers(object);
     },
   };
+}
+
+/**
+ * Apply configurations may have infinities and NaN, which the real server notices when it stores the object.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/storage/etcd3/store.go, `Create` and `GuaranteedUpdate`, which return the error of the encoder.
+ *
+ * @throws ApiStatusError 500
+ */
+function checkNumbers(object: Readonly<ApiObject>): void {
+  const unsupported = unsupportedNumber(object);
+  if (unsupported !== undefined) throw new ApiStatusError({ code: 500, message: `json: unsupported value: ${unsupported}` });
 }
 
 /** Why a policy could not change the object; its failure policy decides whether the request is refused. */
