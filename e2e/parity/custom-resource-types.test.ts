@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { type Definition, establishDefinition } from "./support/definitions.ts";
-import type { Answer } from "./support/api.ts";
+import type { Answer, Api } from "./support/api.ts";
 import { test } from "./support/parity-test.ts";
+import { recorded } from "./support/recording.ts";
 
 const schema = {
   type: "object",
@@ -108,4 +109,109 @@ test("the fields of a custom resource's Scale are validated with it", async ({ a
     expect(outcome(await api.patch("merge", `${definition.path}/a/status`, { status }))).toMatchSnapshot(
       `status ${JSON.stringify(status)}`,
     );
+});
+
+/** Metadata with wrong types, besides the name. */
+const wrongMetadata: Readonly<Record<string, unknown>> = {
+  text: "x",
+  list: [],
+  false: false,
+  null: null,
+  name: { name: 5 },
+  "null name": { name: null },
+  generateName: { generateName: {} },
+  namespace: { namespace: [] },
+  labels: { labels: { a: 1 } },
+  "null label": { labels: { a: null } },
+  "labels as a list": { labels: ["a"] },
+  annotations: { annotations: [] },
+  "annotation and label": { annotations: { a: true }, labels: { a: 1 } },
+  finalizers: { finalizers: "x" },
+  finalizer: { finalizers: [1] },
+  "owners as an object": { ownerReferences: {} },
+  owner: { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: 5 }] },
+  controller: { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u", controller: "yes" }] },
+  resourceVersion: { resourceVersion: 5 },
+  uid: { uid: 5 },
+  generation: { generation: "x" },
+  fraction: { generation: 1.5 },
+  creationTimestamp: { creationTimestamp: 5 },
+  "malformed time": { creationTimestamp: "x" },
+  deletionTimestamp: { deletionTimestamp: {} },
+  managers: { managedFields: {} },
+  manager: { managedFields: [{ manager: 5 }] },
+  "no managers": { managedFields: null },
+  "empty managers": { managedFields: [] },
+  "field of a manager": { managedFields: [{ manager: "m", other: 5 }] },
+  "operation of a manager": { managedFields: [{ manager: "m", operation: "None" }] },
+  unknown: { other: 5, labels: { a: 1 } },
+  selfLink: { selfLink: 5 },
+};
+
+const severalProblems: ReadonlySet<string> = new Set(["annotation and label", "unknown"]);
+
+/** Outcomes of all kinds of writes with wrong metadata, by case. Requests with the same outcome are listed together. */
+async function outcomesOfWrongMetadata(
+  api: Api,
+  path: string,
+  { object, isCustom }: { readonly object: object; readonly isCustom: boolean },
+): Promise<unknown> {
+  const outcomes: Record<string, Record<string, unknown>> = {};
+  for (const [name, given] of Object.entries(wrongMetadata)) {
+    const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+    const metadata = isObject ? { name: "a", ...given } : given;
+    const body = { ...object, metadata };
+    const other = { ...object, metadata: isObject ? { name: "b", ...given } : given };
+    const item = `${path}/a`;
+    const answers: Readonly<Record<string, Answer>> = {
+      POST: await api.post(`${path}?dryRun=All`, other),
+      "POST strict": await api.post(`${path}?dryRun=All&fieldValidation=Strict`, other),
+      PUT: await api.put(`${item}?dryRun=All`, body),
+      "PUT new": await api.put(`${path}/b?dryRun=All`, other),
+      merge: await api.patch("merge", `${item}?dryRun=All`, { metadata: given }),
+      json: await api.patch("json", `${item}?dryRun=All`, [{ op: "add", path: "/metadata", value: metadata }]),
+      ...(isCustom
+        ? {
+            "PUT status": await api.put(`${item}/status?dryRun=All`, body),
+            "merge status": await api.patch("merge", `${item}/status?dryRun=All`, { metadata: given }),
+          }
+        : {}),
+      // The real server reports several problems of an apply in any order.
+      ...(severalProblems.has(name)
+        ? {}
+        : {
+            apply: await api.apply(item, "me&force=true&dryRun=All", body),
+            "apply new": await api.apply(`${path}/b`, "me&dryRun=All", other),
+            ...(isCustom ? { "apply status": await api.apply(`${item}/status`, "me&dryRun=All", { ...body, status: {} }) } : {}),
+          }),
+    };
+    const same = new Map<string, { readonly requests: string[]; readonly shown: unknown }>();
+    for (const [request, answer] of Object.entries(answers)) {
+      const shown = shownOutcome(answer);
+      const key = recorded(shown);
+      same.set(key, { shown, requests: [...(same.get(key)?.requests ?? []), request] });
+    }
+    outcomes[name] = Object.fromEntries(Array.from(same.values(), ({ requests, shown }) => [requests.join(", "), shown]));
+  }
+  return outcomes;
+}
+
+function shownOutcome({ status, body, headers }: Answer): unknown {
+  if (status < 300) return [status, body.metadata, headers["warning"]];
+  // The object is quoted, with another order of its managers' fields.
+  return [status, body.reason, body.message.replace(/Invalid value: "\{.*\}": /, "").replace(/ \(\{.*$/, "")];
+}
+
+test("metadata of a custom resource with wrong types is refused", async ({ api, namespace }) => {
+  await using definition = await establishDefinition(api, { namespace, schema, subresources });
+  const { apiVersion, kind, path } = definition;
+  const object = { apiVersion, kind, spec: { size: 1 } };
+  await api.create(path, { ...object, metadata: { name: "a" } });
+  expect(await outcomesOfWrongMetadata(api, path, { object, isCustom: true })).toMatchSnapshot();
+});
+
+test("metadata of a built-in kind with wrong types is refused", async ({ api, core }) => {
+  const object = { apiVersion: "v1", kind: "ConfigMap", data: { a: "1" } };
+  await api.create(`${core}/configmaps`, { ...object, metadata: { name: "a" } });
+  expect(await outcomesOfWrongMetadata(api, `${core}/configmaps`, { object, isCustom: false })).toMatchSnapshot();
 });

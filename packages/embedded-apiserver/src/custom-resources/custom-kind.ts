@@ -1,7 +1,7 @@
 import { forbidden } from "../errors/api-status-error.ts";
-import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { cloneJson, equalJson, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, CustomKind, Kind } from "../kinds/kind.ts";
-import { decode, type Decoded } from "../kinds/schema/decode.ts";
+import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import type { OpenApiSchema } from "../kinds/schema/schema.ts";
 import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
@@ -117,8 +117,7 @@ function counted({ metadata: _metadata, status, ...rest }: Readonly<ApiObject>, 
 function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSchema, keepsNulls: boolean): Decoded {
   const unknownFields: string[] = [];
   const object = cloneJson(body) as JsonObject;
-  const given = isJsonObject(object["metadata"]) ? object["metadata"] : {};
-  const metadata = decode(objectMeta, given);
+  const metadata = keepsNulls ? decodeApplied(object["metadata"]) : decode(objectMeta, object["metadata"] ?? {});
   if (!keepsNulls) pruneNulls(object, schema);
   prune(object, schema, unknownFields);
   applySchemaDefaults(object, schema);
@@ -126,10 +125,33 @@ function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSch
   return { object: { ...object, metadata: metadata.object }, unknownFields };
 }
 
+/**
+ * Metadata that apply has merged: the real server does not decode it, and what it cannot read, such as a malformed time, counts as absent.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/unstructured/unstructured.go.
+ */
+function decodeApplied(metadata: JsonValue | undefined): Decoded {
+  try {
+    return decode(objectMeta, metadata ?? {});
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return decode(objectMeta, Object.fromEntries(Object.entries(metadata ?? {}).filter(isReadable)));
+  }
+}
+
+function isReadable([field, value]: readonly [string, unknown]): boolean {
+  try {
+    decode(objectMeta, { [field]: value });
+    return true;
+  } catch (error) {
+    if (error instanceof DecodeError) return false;
+    throw error;
+  }
+}
+
 /** Decodes an object of another kind, which is refused later: the schema does not apply to it. Source: `schemaCoercingDecoder`. */
 function decodeOther(body: Readonly<Record<string, JsonValue>>): Decoded {
-  const { metadata } = body;
-  const { object, unknownFields } = decode(objectMeta, isJsonObject(metadata) ? metadata : {});
+  const { object, unknownFields } = decode(objectMeta, body["metadata"] ?? {});
   return { object: { ...cloneJson(body), metadata: object }, unknownFields: unknownFields.map((path) => `metadata.${path}`) };
 }
 

@@ -99,3 +99,52 @@ test("a write without a change stores a custom resource in the form that its def
   expect(await rewritten("v1")).toEqual([false, true, false]);
   expect(await rewritten("v2")).toEqual([false, false, false]);
 });
+
+const cannotRead = "json: cannot unmarshal";
+
+test.each([
+  ["x", `${cannotRead} string into Go value of type v1.ObjectMeta`],
+  [{ name: "w", uid: 5 }, `${cannotRead} number into Go struct field ObjectMeta.uid of type types.UID`],
+  [{ name: "w", namespace: [] }, `${cannotRead} array into Go struct field ObjectMeta.namespace of type string`],
+  [{ name: "w", managedFields: {} }, `${cannotRead} object into Go struct field ObjectMeta.managedFields of type []v1.ManagedFieldsEntry`],
+])("a custom resource with the metadata %j is refused before its name is looked at", async (metadata, problem) => {
+  await using server = await startTestServer();
+  await serveWidgets(server);
+  await server.request("POST", widgets("v1"), widget("v1", { size: 1 }));
+  const body = { ...widget("v1", { size: 1 }), metadata };
+  const refused = { status: 400, body: { message: `Widget in version "v1" cannot be handled as a Widget: ${problem}` } };
+
+  expect(await server.request("POST", widgets("v1"), body)).toMatchObject(refused);
+  expect(await server.request("PUT", `${widgets("v1")}/w`, body)).toMatchObject(refused);
+  expect(await server.request("PATCH", `${widgets("v1")}/w`, { metadata }, patches.merge)).toMatchObject({
+    status: 422,
+    body: { message: expect.stringContaining(problem) },
+  });
+});
+
+test("a patch that removes the name is refused", async () => {
+  await using server = await startTestServer();
+  await serveWidgets(server);
+  await server.request("POST", widgets("v1"), widget("v1", { size: 1 }));
+
+  const message = "the name of the object (w based on URL) was undeterminable: name must be provided";
+  const noName = { metadata: { name: null } };
+  expect(await server.request("PATCH", `${widgets("v1")}/w`, noName, patches.merge)).toMatchObject({ status: 400, body: { message } });
+});
+
+test("metadata that an apply cannot read counts as absent in a custom resource, and is refused in a built-in kind", async () => {
+  await using server = await startTestServer();
+  await serveWidgets(server);
+  const apply = "application/apply-patch+yaml";
+  const metadata = { name: "w", creationTimestamp: "x", generation: 1.5 };
+  const configuration = { ...widget("v1", { size: 1 }), metadata };
+  const applied = await server.request("PATCH", `${widgets("v1")}/w?fieldManager=me`, configuration, apply);
+  expect(applied).toMatchObject({ status: 201, body: { metadata: { generation: 1, creationTimestamp: expect.stringMatching(/^2026-/) } } });
+
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "w", generation: 1.5 } };
+  const problem = "unable to convert unstructured object to /v1, Kind=ConfigMap: cannot convert float64 to int64";
+  expect(await server.request("PATCH", "/api/v1/namespaces/default/configmaps/w?fieldManager=me", configMap, apply)).toMatchObject({
+    status: 500,
+    body: { message: `failed to convert new object (/w; /v1, Kind=ConfigMap) to proper version: ${problem}` },
+  });
+});

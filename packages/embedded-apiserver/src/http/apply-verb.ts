@@ -1,13 +1,14 @@
 import { accessDenied } from "../authorization/access-request.ts";
-import { ApiStatusError, badRequest, conflict, invalid, notFound } from "../errors/api-status-error.ts";
+import { ApiStatusError, conflict, invalid, notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { forbiddenField, required } from "../kinds/validation/field-errors.ts";
-import { applyConfiguration } from "../managed-fields/field-manager.ts";
+import { applyConfiguration, conversionError } from "../managed-fields/field-manager.ts";
 import { scaleType } from "../managed-fields/scale-managers.ts";
 import { createObject } from "../rest/create.ts";
 import { decodePatched } from "../rest/decode-object.ts";
 import { fieldWriteOf } from "../rest/field-tracking.ts";
+import { checkName } from "../rest/metadata.ts";
 import { collectionOf, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
 import { updateObject } from "../rest/update.ts";
@@ -45,7 +46,11 @@ export function* applyVerb(
     checkDuplicates();
     return object;
   };
-  const applied = { ...options, isApplied: true };
+  const applied: WriteOptions = {
+    ...options,
+    isApplied: true,
+    conversionError: (problem) => conversionError(write.type, configuration, problem),
+  };
   const isStored = (): boolean => collectionOf(context.rest, kind).get(namespace, name) !== undefined;
   const isCreation = !isStored();
   try {
@@ -124,7 +129,5 @@ function checkCreation({ authorizer }: ResourceContext, { kind, target, user }: 
   const access = { verb: "create", group: kind.group, resource: kind.plural, subresource: "", namespace, name, fieldValues: new Map() };
   const { isAllowed, reason } = authorizer.authorize(user, access);
   if (!isAllowed) throw accessDenied(user, access, reason);
-  const given = metadata["name"] ?? "";
-  if (given === "") throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (given !== name) throw badRequest(`the name of the object (${String(given)}) does not match the name on the URL (${name})`);
+  checkName(metadata, name);
 }

@@ -11,7 +11,7 @@ import { decodeBody, decodeObject, decodePatchedBody, type DecodedType } from ".
 import { bindingType, bindPod } from "../rest/pod/pod-binding.ts";
 import { evictPod } from "../rest/pod/pod-eviction.ts";
 import { updateEphemeralContainers } from "../rest/pod/ephemeral-containers.ts";
-import { checkNamespace } from "../rest/metadata.ts";
+import { checkName, checkNamespace } from "../rest/metadata.ts";
 import { resizePod } from "../rest/pod/pod-resize.ts";
 import type { PodSpecUpdate } from "../rest/pod/pod-spec-update.ts";
 import { admitBody, bodyObject } from "../rest/admit-body.ts";
@@ -32,16 +32,7 @@ import { addressOf, objectResponse, type ResourceCall, type ResourceContext } fr
 import { json } from "./respond.ts";
 import { scaleResponse } from "./scale-response.ts";
 import { type Verb, type Verbs, writing } from "./verb.ts";
-import {
-  checkBodyName,
-  jsonBodyOf,
-  parsePatch,
-  parsePatchBody,
-  patchedObject,
-  patchVerb,
-  replaceVerb,
-  writeOptionsOf,
-} from "./write-verbs.ts";
+import { jsonBodyOf, parsePatch, parsePatchBody, patchedObject, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
 const statusVerbs: Verbs = {
   GET: getVerb,
@@ -181,7 +172,7 @@ function getScale(context: ResourceContext, call: ResourceCall): ApiResponse {
 function* replaceScale(context: ResourceContext, call: ResourceCall): Steps<ApiResponse> {
   const options = writeOptionsOf(call, "UpdateOptions");
   const body = bodyOf(call, scaleType, options);
-  checkBodyName(body, call.target.name ?? "");
+  checkName(metadataOf(body), call.target.name ?? "");
   return scaleResponse(context, call, scaleOfKind(call.kind, yield* updateScale(context.rest, addressOf(call), () => body, options)));
 }
 
@@ -196,7 +187,7 @@ function* patchScale(context: ResourceContext, call: ResourceCall): Steps<ApiRes
   const body = parsePatchBody(call.request.body);
   const change = (scale: JsonObject): JsonObject => {
     const patched = decodePatchedBody(scaleType, patchJson(scale, { type, body }, scaleType.schema), options);
-    checkBodyName(patched, call.target.name ?? "");
+    checkName(metadataOf(patched), call.target.name ?? "");
     checkNamespace(call.kind, metadataOf(patched), call.target.namespace ?? "");
     return patched;
   };

@@ -9,7 +9,7 @@ import { createObject } from "../rest/create.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type DeleteOptions, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
-import { checkNamespace } from "../rest/metadata.ts";
+import { checkName, checkNamespace } from "../rest/metadata.ts";
 import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
 import { checkBodyType } from "../rest/type-mismatch.ts";
@@ -88,14 +88,18 @@ export function* replaceVerb(context: ResourceContext, call: ResourceCall, scope
   const body = jsonBodyOf(call);
   const { kind, namespace, name } = address;
   checkBodyType(kind, body);
-  checkNamespace(kind, isJsonObject(body["metadata"]) ? body["metadata"] : {}, namespace);
-  checkBodyName(body, name);
+  let first: ApiObject | undefined = decodeObject(kind, body, options);
+  checkNamespace(kind, first.metadata, namespace);
+  checkName(first.metadata, name);
   const isMissing = collectionOf(context.rest, kind).get(namespace, name) === undefined;
   if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {
-    const created = yield* createObject(context.rest, kind, namespace, bodyToCreate(body, address), options);
+    // Unknown fields have been reported.
+    const created = yield* createObject(context.rest, kind, namespace, bodyToCreate(body, address), {
+      ...options,
+      fieldValidation: "Ignore",
+    });
     return objectResponse(context, call, 201, created);
   }
-  let first: ApiObject | undefined = decodeObject(kind, body, options);
   const uid = first.metadata.uid as string | undefined;
   // Decoded again if the update starts again, because the update changes it.
   const change = (): ApiObject => {
@@ -113,15 +117,6 @@ function bodyToCreate(body: JsonValue, address: ObjectAddress): JsonValue {
   const { uid } = metadata;
   if (typeof uid === "string" && uid !== "") throw uidConflictOnUpdate(address.kind, address, uid, "");
   return { ...body, metadata };
-}
-
-/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `checkName`. @throws ApiStatusError 400 */
-export function checkBodyName(body: JsonValue, name: string): void {
-  if (!isJsonObject(body)) return;
-  const given = isJsonObject(body["metadata"]) ? (body["metadata"]["name"] ?? "") : "";
-  if (given === "") throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (typeof given === "string" && given !== name)
-    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
 }
 
 function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {

@@ -1,9 +1,10 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
-import { equalJson, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { applyConflict } from "./apply-conflict.ts";
 import { objectProblems, problemText } from "./check-object.ts";
+import { isEntryList } from "./entry-list.ts";
 import { difference, isEmptySet, setOf, union } from "./field-set.ts";
 import { lastAppliedConflicts, withLastApplied } from "./last-applied.ts";
 import { ItemError } from "./list-items.ts";
@@ -160,7 +161,8 @@ function checkConfiguration(type: ManagedType, configuration: JsonObject): void 
   const { apiVersion, kind, metadata } = configuration;
   if (apiVersion !== type.apiVersion || kind !== type.kind)
     throw badRequest(`invalid object type: ${goKind(String(apiVersion ?? ""), String(kind ?? ""))}`);
-  if (typeof metadata === "object" && metadata !== null && "managedFields" in metadata)
+  // Other values do not have the type of managers, so that the schema refuses them.
+  if (isJsonObject<JsonValue>(metadata) && isEntryList(metadata["managedFields"] ?? null))
     throw badRequest("metadata.managedFields must be nil");
 }
 
@@ -224,11 +226,29 @@ function checkObject(
 ): void {
   const problems = objectProblems(mergeType, object, allowDuplicates);
   if (problems.length === 0) return;
-  const { name = "", namespace = "" } = (object["metadata"] ?? {}) as { name?: string; namespace?: string };
   throw new ApiStatusError({
     code: 500,
-    message: `failed to create typed ${what} object (${namespace}/${name}; ${goKind(of.apiVersion, of.kind)}): ${problemText(problems)}`,
+    message: `failed to create typed ${what} object (${identity(of, object)}): ${problemText(problems)}`,
   });
+}
+
+/** Error for an applied object that the schema allows, but not the types of the server. @param problem - of the converter */
+export function conversionError(type: ManagedType, configuration: JsonObject, problem: string): ApiStatusError {
+  const conversion = `unable to convert unstructured object to ${goKind(type.apiVersion, type.kind)}: ${problem}`;
+  return new ApiStatusError({
+    code: 500,
+    message: `failed to convert new object (${identity(type, configuration)}) to proper version: ${conversion}`,
+  });
+}
+
+/** Namespace, name and kind as the real server prints them. */
+function identity({ apiVersion, kind }: ManagedType, { metadata }: JsonObject): string {
+  const { name, namespace } = isJsonObject<JsonValue>(metadata) ? metadata : {};
+  return `${textOf(namespace)}/${textOf(name)}; ${goKind(apiVersion, kind)}`;
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
 }
 
 /** Go's print of a kind, such as `apps/v1, Kind=Deployment` or `/v1, Kind=Pod`. */

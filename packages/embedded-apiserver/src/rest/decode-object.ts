@@ -9,6 +9,7 @@ import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { unknownField } from "../kinds/schema/duplicate-fields.ts";
 import { unstructuredProblem } from "../kinds/schema/unstructured-problem.ts";
 import { invalidValue } from "../kinds/validation/field-errors.ts";
+import { hasUnknownFields, isEntryList } from "../managed-fields/entry-list.ts";
 import type { ParsedPatch } from "../patch/patch-json.ts";
 import { patchedText } from "../patch/patched-text.ts";
 import { checkPatchedType } from "./custom-type.ts";
@@ -104,10 +105,12 @@ function decodeFields(
   options: WriteOptions,
   { asProblem, asTypeProblem = asProblem }: { asProblem: (problem: string) => Error; asTypeProblem?: (problem: string) => Error },
 ): Record<string, unknown> {
+  const { isApplied = false, conversionError } = options;
+  const isConverted = conversionError !== undefined && kind.custom === undefined;
   const { object, unknownFields } = tryDecode(kind, body, {
-    asProblem: asTypeProblem,
+    asProblem: isConverted ? (problem) => conversionError(unstructuredProblem(kind.schema, body, problem)) : asTypeProblem,
     // The real server does not decode what apply has merged.
-    keepsNulls: options.isApplied === true,
+    keepsNulls: isApplied,
   });
   if (options.fieldValidation === "Ignore") return object;
   const problems = options.strictProblems?.(unknownFields) ?? unknownFields.map(unknownField);
@@ -126,7 +129,8 @@ function tryDecode(kind: DecodedType, body: Readonly<Record<string, JsonValue>>,
   const { metadata } = body;
   if (!isJsonObject<JsonValue>(metadata) || metadata["managedFields"] === undefined) return tryDecodeFields(kind, body, options);
   const { managedFields, ...rest } = metadata;
-  const decoded = tryDecodeFields(kind, { ...body, metadata: rest }, options);
+  const isPlain = managedFields === null || (isEntryList(managedFields) && !hasUnknownFields(managedFields));
+  const decoded = tryDecodeFields(kind, isPlain ? { ...body, metadata: rest } : body, options);
   // The real server drops an empty list from a custom resource, so that it does not reset the managers.
   const isDropped = managedFields === null || (kind.custom !== undefined && equalJson(managedFields, []));
   if (!isDropped) (decoded.object["metadata"] as Record<string, unknown>)["managedFields"] = managedFields;

@@ -31,6 +31,19 @@ export function checkNamespace(
 }
 
 /**
+ * Checks that an object has the name in the URL.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `checkName`.
+ *
+ * @throws ApiStatusError 400
+ */
+export function checkName({ name: given }: { readonly name?: unknown }, name: string): void {
+  if (given === undefined || given === null || given === "")
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (given !== name) throw badRequest(`the name of the object (${String(given)}) does not match the name on the URL (${name})`);
+}
+
+/**
  * Validates metadata.
  *
  * Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor`.

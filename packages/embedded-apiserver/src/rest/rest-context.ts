@@ -54,6 +54,8 @@ export interface WriteOptions {
   readonly fieldManager?: string;
   /** Whether the object is the result of a server-side apply, which has set `metadata.managedFields`. */
   readonly isApplied?: boolean;
+  /** Error for the result of a server-side apply whose types are wrong, although the schema allows them. Only for built-in kinds. */
+  readonly conversionError?: (problem: string) => Error;
   /** Options of the request for admission, without `kind` and `apiVersion`; default: only `dryRun`. Called only if a plugin asks. */
   readonly requestOptions?: () => Readonly<Record<string, unknown>>;
 }

@@ -1,5 +1,5 @@
 import { admitThrough, type AdmissionPlugin } from "../admission/admission-plugin.ts";
-import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
+import { ApiStatusError, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
@@ -8,7 +8,7 @@ import { prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { checkCustomType } from "./custom-type.ts";
 import { trackFields } from "./field-tracking.ts";
-import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
+import { checkName, dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
 import { admissionSubject, collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
 
@@ -89,8 +89,8 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   const { kind, namespace } = address;
   const old = stored.object;
   const admit = (stage: "mutate" | "validate"): Steps<void> => admitStage(stage, { address, object, stored, plugins, options });
-  checkName(address, object);
   setNamespace(kind, object.metadata, namespace);
+  checkName(object.metadata, address.name);
   if (options.scope !== "all" || options.subresource !== undefined) trackFields(context, kind, { object, old, options });
   if (plugins.length > 0) {
     yield* admit("mutate");
@@ -227,12 +227,6 @@ function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void
     throw modifiedConflict(kind, name);
   }
   object.metadata.resourceVersion = String(stored.resourceVersion);
-}
-
-function checkName({ name }: ObjectAddress, object: ApiObject): void {
-  const given = object.metadata.name;
-  if (given === undefined || given === "") object.metadata.name = name;
-  else if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
 }
 
 /** Restores fields that are immutable after creation. */

@@ -122,6 +122,17 @@ export function structSchema(definition: string): StructSchema {
   return struct;
 }
 
+/** Definitions whose `uid` has a type of its own, which errors name. */
+const withUidType: ReadonlySet<string> = new Set([
+  "io.k8s.api.authentication.v1.BoundObjectReference",
+  "io.k8s.api.core.v1.ObjectReference",
+  "io.k8s.api.resource.v1.ResourceClaimConsumerReference",
+  "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+  "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
+  "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions",
+  "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails",
+]);
+
 /** Maps that validation refuses if they are empty, with a message that shows whether they were absent. */
 const shownEmpty: ReadonlySet<string> = new Set(["io.k8s.api.core.v1.PersistentVolumeSpec.capacity"]);
 
@@ -131,7 +142,7 @@ function fieldsOf(definition: string, openApi: OpenApiSchema): ReadonlyMap<strin
     Object.entries(openApi.properties ?? {}).map(([name, property]) => [
       name,
       {
-        schema: typeOf(property),
+        schema: name === "uid" && withUidType.has(definition) ? { type: "string", goType: "types.UID" } : typeOf(property),
         isPointer: pointer.includes(name) || shownEmpty.has(`${definition}.${name}`),
         isAlwaysWritten: always.includes(name),
         patchStrategies: property["x-kubernetes-patch-strategy"]?.split(",") ?? [],

@@ -1,0 +1,28 @@
+import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+
+const fieldNames: ReadonlySet<string> = new Set(["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"]);
+
+/**
+ * Whether a value of `metadata.managedFields` has the types of a list of managers; what they say may be wrong. Unknown fields are allowed.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/types.go, `ManagedFieldsEntry`.
+ */
+export function isEntryList(value: JsonValue): value is JsonValue[] {
+  return Array.isArray(value) && value.every(isEntry);
+}
+
+/** Whether an item of a list has fields that a manager does not have. */
+export function hasUnknownFields(entries: readonly JsonValue[]): boolean {
+  return entries.some((entry) => Object.keys(entry as object).some((name) => !fieldNames.has(name)));
+}
+
+function isEntry(value: JsonValue): boolean {
+  return isJsonObject<JsonValue>(value) && Object.entries(value).every(([name, member]) => hasType(name, member));
+}
+
+function hasType(name: string, value: JsonValue): boolean {
+  if (value === null || !fieldNames.has(name)) return true;
+  if (name === "fieldsV1") return isJsonObject(value);
+  if (typeof value !== "string") return false;
+  return name !== "time" || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value);
+}
