@@ -3,8 +3,9 @@ import { expect } from "vitest";
 import { patch as patchOf } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
 import type { Answer, Api } from "./support/api.ts";
 import { establishDefinition } from "./support/definitions.ts";
+import { difference } from "./support/known-difference.ts";
 import { MutatingPolicies, policies, policySpec, type PolicyCase } from "./support/mutating-policies.ts";
-import { test } from "./support/parity-test.ts";
+import { perServer, test } from "./support/parity-test.ts";
 import { refusal, refusals } from "./support/refusals.ts";
 import { Webhooks } from "./support/webhooks.ts";
 
@@ -602,4 +603,30 @@ test("mutations in another version of the resource", async ({ api, namespace }) 
     metrics: spec.metrics,
   });
   expect(await created({ api, namespace }, cases, { path, object, show })).toMatchSnapshot();
+});
+
+difference("Objects within a list or map in a policy's JSON patch", async ({ api, namespace, core }) => {
+  const value = "[Object.metadata.ownerReferences{apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u'}]";
+  await using _policies = await MutatingPolicies.create(api, namespace, {
+    list: { mutations: [patch("add", "/metadata/ownerReferences", value)] },
+  });
+  const answer = api.post(`${core}/configmaps?dryRun=All`, { ...configMap, metadata: { name: "c", labels: { case: "list" } } });
+
+  // The real server panics and closes the connection.
+  expect(await answer.then(({ status }) => String(status), String)).toBe(
+    perServer({ embedded: "201", "kube-apiserver": "Error: socket hang up" }),
+  );
+});
+
+difference("A double beyond 53 bits in an integer field, from a policy's apply configuration", async ({ api, namespace }) => {
+  const schema = { type: "object", properties: { spec: { type: "object", properties: { size: { type: "integer" } } } } };
+  await using things = await establishDefinition(api, { namespace, schema });
+  const { apiVersion, kind, path } = things;
+  const thing = { apiVersion, kind, metadata: { name: "t", labels: { case: "large" } }, spec: { size: 1 } };
+  await untilSchemaIsKnown({ api, namespace }, path, thing);
+  await using _policies = await MutatingPolicies.create(api, namespace, {
+    large: { mutations: ["Object{spec: Object.spec{size: 9007199254740994.0}}"] },
+  });
+
+  expect((await api.post(`${path}?dryRun=All`, thing)).status).toBe(perServer({ embedded: 201, "kube-apiserver": 422 }));
 });
