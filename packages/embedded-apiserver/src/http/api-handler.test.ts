@@ -142,6 +142,8 @@ test("health and version answer", async () => {
 
   for (const path of ["/healthz", "/livez", "/readyz", "/readyz/ping"])
     expect(await server.request("GET", path)).toMatchObject({ status: 200, body: "ok" });
+  for (const path of ["/healthz/pingx", "/livez/etcd/more", "/readyz/shutdowns", "/healthz/shutdown"])
+    expect((await server.request("GET", path)).status).toBe(404);
   expect((await server.request("GET", "/version")).body).toMatchObject({
     major: "1",
     minor: "36",

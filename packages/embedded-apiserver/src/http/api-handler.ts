@@ -44,7 +44,7 @@ const healthChecks: Readonly<Record<string, readonly string[]>> = {
 
 /** Paths of checks that are answered; source: the paths that a kube-apiserver v1.36.3 lists. */
 const healthPath = new RegExp(
-  String.raw`^/(healthz|livez|readyz)(/(${commonChecks.join("|")}|poststarthook/[\w.-]+)|$)|^/readyz/(${readyChecks.join("|")})$`,
+  String.raw`^/(healthz|livez|readyz)(/(${commonChecks.join("|")}|poststarthook/[\w.-]+))?$|^/readyz/(${readyChecks.join("|")})$`,
 );
 
 /** Source: Go's net/http/server.go, `badRequestError`. */

@@ -95,9 +95,9 @@ async function proxied(
  * Source: k8s.io/apimachinery v0.36.3 pkg/util/proxy/upgradeaware.go, `proxyRedirectsforRootPath`.
  */
 function rootRedirect({ method, url }: ApiRequest): ApiResponse | undefined {
-  const [, path, query = ""] = /^([^?]*\/(?:nodes|pods|services)\/[^/?]+\/proxy)(\?[^]+)?$/.exec(url) ?? [];
-  if (path === undefined || (method !== "GET" && method !== "HEAD")) return undefined;
-  return { status: 301, headers: { location: `${path}/${query}` }, body: new Uint8Array(0) };
+  const { below, prefix } = proxyPathsOf(url);
+  if (url.startsWith(`${prefix}/`) || (method !== "GET" && method !== "HEAD")) return undefined;
+  return { status: 301, headers: { location: `${prefix}${below === "/?" ? "/" : below}` }, body: new Uint8Array(0) };
 }
 
 /** The client's `Host` is kept, as on the real server; HTTP/2 has another name for it. */

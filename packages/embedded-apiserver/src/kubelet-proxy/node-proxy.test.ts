@@ -14,6 +14,7 @@ test.each([
   ["n1/proxy/logs/", "https://10.0.0.7:1234/logs/"],
   ["n1/proxy/a%2Fb//c", "https://10.0.0.7:1234/a%2Fb//c"],
   ["n1/proxy/nodes/n2/proxy/x", "https://10.0.0.7:1234/nodes/n2/proxy/x"],
+  ["n1/proxy/nodes/n2/proxy", "https://10.0.0.7:1234/nodes/n2/proxy"],
   ["n1:1234/proxy/pods", "https://10.0.0.7:1234/pods"],
   ["n1:/proxy/pods", "https://10.0.0.7:1234/pods"],
   ["https:n1:/proxy/pods", "https://10.0.0.7:1234/pods"],
@@ -28,6 +29,7 @@ test.each([
 test.each([
   ["n1/proxy", "/api/v1/nodes/n1/proxy/"],
   ["n1:8080/proxy?a=b", "/api/v1/nodes/n1:8080/proxy/?a=b"],
+  ["n1/proxy?", "/api/v1/nodes/n1/proxy/"],
 ])("who asks for %s is sent to %s, but for what changes something", async (path, location) => {
   const world = startWithNode();
 
