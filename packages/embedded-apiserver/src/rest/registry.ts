@@ -1,20 +1,22 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { AdmissionChain } from "../admission/admission-plugin.ts";
-import { ApiStatusError } from "../errors/api-status-error.ts";
+import { ApiStatusError, notFound } from "../errors/api-status-error.ts";
 import type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
-import { cloneJson } from "../json/json-value.ts";
+import { cloneJson, type JsonObject } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { KindChange, KindTable } from "../kinds/kind-table.ts";
 import { ManagedTypes } from "../managed-fields/managed-types.ts";
 import { Compaction } from "../storage/compaction.ts";
-import type { ObjectCollection, Storage } from "../storage/storage.ts";
+import type { ObjectCollection, Storage, StoredObject } from "../storage/storage.ts";
+import { afterConversion } from "../storage/webhook-view.ts";
 import { defaultServiceRange } from "../kinds/service/service-range.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
 import { deleteObject } from "./delete.ts";
 import { bindPod } from "./pod/pod-binding.ts";
 import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
-import { generatedMark, StepRunner } from "./steps.ts";
+import { readScale, updateScale } from "./scale.ts";
+import { generatedMark, StepRunner, type Steps } from "./steps.ts";
 import { updateObject } from "./update.ts";
 
 /** Options of {@link Registry}. */
@@ -112,6 +114,19 @@ export class Registry implements Cluster {
     if (pods === undefined) throw new RangeError("bind a pod: the table of kinds has no pods");
     const binding = { metadata: { name: pod }, target: { kind: "Node", name: node } };
     this.#runner.runNow(bindPod(this.context, { pods, namespace, name: pod }, binding), () => `bind ${address(pods, namespace, pod)}`);
+  }
+
+  *readScale(kind: Kind, namespace: string, name: string): Steps<JsonObject> {
+    const read = (): StoredObject | undefined => collectionOf(this.context, kind).get(namespace, name);
+    const stored = yield* afterConversion(read);
+    if (stored === undefined) throw notFound(kind, name);
+    return readScale(kind, stored.object);
+  }
+
+  *writeScale(kind: Kind, namespace: string, name: string, replicas: number): Steps<void> {
+    const change = (scale: JsonObject): JsonObject => ({ ...scale, spec: { replicas } });
+    const write = (): Steps<unknown> => updateScale(this.context, { kind, namespace, name }, change, { subresource: "scale" });
+    yield* afterConversion(write);
   }
 
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable {

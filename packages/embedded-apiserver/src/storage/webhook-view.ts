@@ -1,3 +1,4 @@
+import type { Steps } from "../rest/steps.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { isStorageKind, storageFormOf, type ApiObject, type Kind, type WebhookConversion } from "../kinds/kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
@@ -15,6 +16,23 @@ export class ConversionPending extends Error {
     // The caller may not look at it.
     settled.catch(() => undefined);
   }
+}
+
+/** Reads or writes objects, again after a webhook has converted them. @param run - throws {@link ConversionPending} as long as it has to wait */
+export function* afterConversion<Result>(run: () => Result | Steps<Result>): Steps<Result> {
+  for (;;) {
+    try {
+      const result = run();
+      return isSteps(result) ? yield* result : result;
+    } catch (error) {
+      if (!(error instanceof ConversionPending)) throw error;
+      yield error.settled;
+    }
+  }
+}
+
+function isSteps<Result>(result: Result | Steps<Result>): result is Steps<Result> {
+  return typeof result === "object" && result !== null && Symbol.iterator in result;
 }
 
 /** Stored form of a new object, and that form as the kind's version. */

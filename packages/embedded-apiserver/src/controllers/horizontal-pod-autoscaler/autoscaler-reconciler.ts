@@ -1,13 +1,11 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { withCustomReplicas } from "../../custom-resources/custom-scale.ts";
 import { ApiStatusError } from "../../errors/api-status-error.ts";
-import { isJsonObject, type JsonObject } from "../../json/json-value.ts";
+import { isJsonObject } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { AutoscalerSpec } from "../../kinds/plain/autoscaler-fields.ts";
 import { horizontalPodAutoscalerKind } from "../../kinds/plain/autoscaling.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { readScale } from "../../rest/scale.ts";
-import type { Steps } from "../../rest/steps.ts";
+import { type Steps, WriteWaits } from "../../rest/steps.ts";
 import { type LabelMatcher, parseLabelSelector } from "../../selectors/label-selector.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { parseKey } from "../shared/object-key.ts";
@@ -23,7 +21,6 @@ const emptyHistory: ScalingHistory = { recommendations: [], changes: [] };
 /** The object that an autoscaler scales. */
 interface Target {
   readonly kind: Kind;
-  readonly object: Readonly<ApiObject>;
   readonly replicas: number;
   readonly statusReplicas: number;
   /** `""` if the Scale has none. */
@@ -50,14 +47,17 @@ export class AutoscalerReconciler {
     this.#selectors.delete(key);
   }
 
-  /** Computes and writes the replicas of an autoscaler's target, and the autoscaler's status. Waits only for metrics of other servers. */
+  /**
+   * Computes and writes the replicas of an autoscaler's target, and the autoscaler's status. Waits only for metrics of other servers and for
+   * webhooks.
+   */
   *reconcile(key: string, autoscaler: Readonly<ApiObject>): Steps<void> {
     const spec: AutoscalerSpec = autoscaler["spec"];
     const draft = new AutoscalerStatusDraft(autoscaler["status"], rfc3339(this.#context.clock.now()));
     const warn = (reason: string, message: string): void =>
       this.#context.events.record(component, autoscaler, { type: "Warning", reason, message });
-    const write = (): void => replaceStatus(this.#context.cluster, horizontalPodAutoscalerKind, autoscaler, draft.status);
-    const target = this.#targetOf(autoscaler);
+    const write = (): void => this.#writeStatus(autoscaler, draft);
+    const target = yield* this.#targetOf(autoscaler);
     if (typeof target === "string") {
       warn("FailedGetScale", target);
       draft.set("AbleToScale", "False", "FailedGetScale", `the HPA controller was unable to get the target's current scale: ${target}`);
@@ -76,7 +76,7 @@ export class AutoscalerReconciler {
       draft.set("ScalingActive", "False", "ScalingDisabled", "scaling is disabled since the replica count of the target is zero");
     } else if (bounds === undefined) {
       const demanded = yield* this.#demand(key, autoscaler, target, draft);
-      if (typeof demanded === "object" && "problem" in demanded) {
+      if ("problem" in demanded) {
         draft.count(replicas, draft.status.desiredReplicas, demanded.statuses);
         write();
         warn("FailedComputeMetricsReplicas", demanded.problem);
@@ -86,50 +86,54 @@ export class AutoscalerReconciler {
       if (demanded.replicas > replicas) reason = `${demanded.name} above target`;
       else if (demanded.replicas < replicas) reason = "All metrics below target";
       const history = this.#histories.get(key) ?? emptyHistory;
-      const normalized = normalizeReplicas({ spec, history, replicas, desired: demanded.replicas, nowMs: this.#context.clock.now() });
+      const desired = Math.max(demanded.replicas, 0);
+      const normalized = normalizeReplicas({ spec, history, replicas, desired, nowMs: this.#context.clock.now() });
       draft.set("AbleToScale", "True", normalized.able.reason, normalized.able.message);
       draft.set("ScalingLimited", normalized.limited.isLimited ? "True" : "False", normalized.limited.reason, normalized.limited.message);
       wanted = normalized.replicas;
-      this.#histories.set(
-        key,
-        withDecision(history, { recommendation: demanded.replicas, from: 0, to: 0, nowMs: this.#context.clock.now() }),
-      );
+      this.#histories.set(key, withDecision(history, { recommendation: desired, from: 0, to: 0, nowMs: this.#context.clock.now() }));
     }
     const isRescaled = replicas !== 0 && wanted !== replicas;
-    if (isRescaled && !this.#rescale(autoscaler, target, { replicas: wanted, reason, draft })) {
+    if (isRescaled && !(yield* this.#rescale(autoscaler, target, { replicas: wanted, reason, draft }))) {
       draft.count(replicas, draft.status.desiredReplicas, current);
       write();
       return;
     }
     if (isRescaled) {
-      const change = { recommendation: undefined, from: replicas, to: wanted, nowMs: this.#context.clock.now() };
-      this.#histories.set(key, withDecision(this.#histories.get(key) ?? emptyHistory, change));
+      // Only policies look at earlier changes.
+      if (spec.behavior !== undefined) this.#rememberChange(key, replicas, wanted);
       draft.rescaled();
     }
     draft.count(replicas, wanted, current);
     write();
   }
 
+  #rememberChange(key: string, from: number, to: number): void {
+    const change = { recommendation: undefined, from, to, nowMs: this.#context.clock.now() };
+    this.#histories.set(key, withDecision(this.#histories.get(key) ?? emptyHistory, change));
+  }
+
   /** The object in `scaleTargetRef`, or why it cannot be scaled. */
-  #targetOf({ metadata, spec }: Readonly<ApiObject>): Target | string {
+  *#targetOf({ metadata, spec }: Readonly<ApiObject>): Steps<Target | string> {
     const { kind: kindName = "", name = "", apiVersion = "" } = (spec as AutoscalerSpec).scaleTargetRef;
     const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
     const kinds = this.#context.cluster.kinds().filter((one) => one.kind === kindName && one.group === group);
     const kind = kinds.find((one) => one.hasScale === true) ?? kinds[0];
     if (kind === undefined) return `no matches for kind "${kindName}" in group "${group}"`;
     if (kind.hasScale !== true) return "the server could not find the requested resource";
-    const object = this.#context.cluster.get(kind, metadata.namespace, name);
-    if (object === undefined) return `${kind.plural}${group === "" ? "" : `.${group}`} "${name}" not found`;
-    const scale = tryReadScale(kind, object);
-    if (typeof scale === "string") return scale;
-    const [wanted, status] = [isJsonObject(scale["spec"]) ? scale["spec"] : {}, isJsonObject(scale["status"]) ? scale["status"] : {}];
-    return {
-      kind,
-      object,
-      replicas: Number(wanted["replicas"] ?? 0),
-      statusReplicas: Number(status["replicas"] ?? 0),
-      selector: typeof status["selector"] === "string" ? status["selector"] : "",
-    };
+    try {
+      const scale = yield* this.#context.cluster.readScale(kind, metadata.namespace ?? "", name);
+      const [wanted, status] = [isJsonObject(scale["spec"]) ? scale["spec"] : {}, isJsonObject(scale["status"]) ? scale["status"] : {}];
+      return {
+        kind,
+        replicas: Number(wanted["replicas"] ?? 0),
+        statusReplicas: Number(status["replicas"] ?? 0),
+        selector: typeof status["selector"] === "string" ? status["selector"] : "",
+      };
+    } catch (error) {
+      if (error instanceof ApiStatusError) return error.message;
+      throw error;
+    }
   }
 
   /** Replicas that the metrics demand together: the most of them. */
@@ -192,7 +196,9 @@ export class AutoscalerReconciler {
       draft.set("ScalingActive", "False", reason === "SelectorRequired" ? "InvalidSelector" : reason, condition);
       return message;
     };
-    const matcher = selector === "" ? undefined : parseLabelSelector(selector);
+    const matcher = tryParseSelector(selector);
+    if (matcher instanceof ApiStatusError)
+      return refuse("InvalidSelector", `couldn't convert selector into a corresponding internal selector object: ${matcher.message}`);
     if (matcher === undefined) return refuse("SelectorRequired", "selector is required", "the HPA target's scale is missing a selector");
     this.#selectors.set(key, matcher);
     const { namespace } = autoscaler.metadata;
@@ -205,18 +211,26 @@ export class AutoscalerReconciler {
       : pods;
   }
 
-  /** Writes the replicas. @returns whether that succeeded */
-  #rescale(
-    autoscaler: Readonly<ApiObject>,
-    { kind, object }: Target,
-    { replicas, reason, draft }: { replicas: number; reason: string; draft: AutoscalerStatusDraft },
-  ): boolean {
-    const { namespace, name } = object.metadata;
+  /** The write goes on alone if it has to wait for a webhook, because nothing depends on it. */
+  #writeStatus(autoscaler: Readonly<ApiObject>, draft: AutoscalerStatusDraft): void {
+    const { cluster, onError } = this.#context;
     try {
-      this.#context.cluster.update(kind, namespace, name, (stored) => {
-        const paths = kind.custom?.scale;
-        return paths === undefined ? { ...stored, spec: { ...stored["spec"], replicas } } : withCustomReplicas(stored, paths, replicas);
-      });
+      replaceStatus(cluster, horizontalPodAutoscalerKind, autoscaler, draft.status);
+    } catch (error) {
+      if (!(error instanceof WriteWaits)) throw error;
+      error.settled.catch(onError);
+    }
+  }
+
+  /** Writes the replicas. @returns whether that succeeded */
+  *#rescale(
+    autoscaler: Readonly<ApiObject>,
+    { kind }: Target,
+    { replicas, reason, draft }: { replicas: number; reason: string; draft: AutoscalerStatusDraft },
+  ): Steps<boolean> {
+    const { name = "" } = (autoscaler["spec"] as AutoscalerSpec).scaleTargetRef;
+    try {
+      yield* this.#context.cluster.writeScale(kind, autoscaler.metadata.namespace ?? "", name, replicas);
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;
       const message = `New size: ${replicas}; reason: ${reason}; error: ${error.message}`;
@@ -235,12 +249,12 @@ export class AutoscalerReconciler {
   }
 }
 
-/** @returns why there is no Scale, if there is none */
-function tryReadScale(kind: Kind, object: Readonly<ApiObject>): JsonObject | string {
+/** @returns `undefined` for an empty selector, and the problem of an invalid one */
+function tryParseSelector(selector: string): LabelMatcher | ApiStatusError | undefined {
   try {
-    return readScale(kind, object);
+    return parseLabelSelector(selector);
   } catch (error) {
-    if (error instanceof ApiStatusError) return error.message;
+    if (error instanceof ApiStatusError) return error;
     throw error;
   }
 }

@@ -119,8 +119,18 @@ function milliOf(text: string | undefined): number {
   return Number(milliUnits(parseQuantity(text ?? "0")));
 }
 
+const [lowest, highest] = [-(2n ** 63n), 2n ** 63n - 1n];
+
 function quantityText(milli: number, resource: string = ""): string {
-  return formatQuantity({ nano: BigInt(Math.trunc(milli)) * 1_000_000n, format: resource === "memory" ? "BinarySI" : "DecimalSI" });
+  return formatQuantity({ nano: int64(milli) * 1_000_000n, format: resource === "memory" ? "BinarySI" : "DecimalSI" });
+}
+
+/** Go's result for a value without replicas to divide it among is the lowest integer. */
+function int64(value: number): bigint {
+  if (!Number.isFinite(value)) return lowest;
+  const whole = BigInt(Math.trunc(value));
+  if (whole > highest) return highest;
+  return whole < lowest ? lowest : whole;
 }
 
 function* resourceProposal(

@@ -1,6 +1,7 @@
 import { milliUnits, parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { Answer, ApiResponse } from "../../http/api-request.ts";
 import type { Steps } from "../../rest/steps.ts";
+import { decodeMetrics, type MetricsList } from "./decode-metrics.ts";
 
 /** A measured value of a pod. */
 export interface PodMetric {
@@ -45,7 +46,7 @@ export class MetricsClient {
   *resource(resource: string, namespace: string, { selector, container }: { selector: string; container?: string }): Steps<PodMetrics> {
     const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods?labelSelector=${encodeURIComponent(selector)}`;
     const prefix = "unable to fetch metrics from resource metrics API: ";
-    const items = yield* this.#items(path, prefix, "get pods.metrics.k8s.io");
+    const items = yield* this.#items("PodMetricsList", path, { prefix, what: "get pods.metrics.k8s.io" });
     if (items.length === 0) throw new MetricsError("no metrics returned from resource metrics API");
     return new Map(items.flatMap((item) => podUsage(item as RawPodMetrics, resource, container)));
   }
@@ -78,7 +79,8 @@ export class MetricsClient {
   /** Values of an external metric, in thousandths. @throws MetricsError */
   *external(metric: string, namespace: string, selector: string): Steps<readonly number[]> {
     const path = `/apis/external.metrics.k8s.io/v1beta1/namespaces/${namespace}/${metric}?labelSelector=${encodeURIComponent(selector)}`;
-    const items = yield* this.#items(path, "unable to fetch metrics from external metrics API: ", `get ${metric}.external.metrics.k8s.io`);
+    const prefix = "unable to fetch metrics from external metrics API: ";
+    const items = yield* this.#items("ExternalMetricValueList", path, { prefix, what: `get ${metric}.external.metrics.k8s.io` });
     if (items.length === 0) throw new MetricsError("no metrics returned from external metrics API");
     return items.map((item) => milliOf((item as RawValue).value));
   }
@@ -90,32 +92,30 @@ export class MetricsClient {
   ): Steps<readonly RawValue[]> {
     const query = `labelSelector=${encodeURIComponent(selector)}&metricLabelSelector=${encodeURIComponent(metricSelector)}`;
     const prefix = "unable to fetch metrics from custom metrics API: ";
-    return (yield* this.#items(
-      `/apis/custom.metrics.k8s.io/v1beta2/${path}?${query}`,
-      prefix,
-      `get ${metric}.custom.metrics.k8s.io`,
-    )) as RawValue[];
+    const address = `/apis/custom.metrics.k8s.io/v1beta2/${path}?${query}`;
+    return (yield* this.#items("MetricValueList", address, { prefix, what: `get ${metric}.custom.metrics.k8s.io` })) as RawValue[];
   }
 
-  *#items(path: string, prefix: string, what: string): Steps<readonly unknown[]> {
+  *#items(list: MetricsList, path: string, { prefix, what }: { prefix: string; what: string }): Steps<readonly unknown[]> {
     const response = yield* settle(this.#request(path));
     const text = yield* bodyOf(response);
-    const body = parse(text);
     if (response.status >= 300) {
-      const message = body?.message === undefined || body.message === noResource ? `${noResource} (${what})` : body.message;
-      throw new MetricsError(`${prefix}${message}`);
+      const message = messageIn(text);
+      throw new MetricsError(`${prefix}${message === undefined || message === noResource ? `${noResource} (${what})` : message}`);
     }
-    return body?.items ?? [];
+    const decoded = decodeMetrics(list, text);
+    if ("problem" in decoded) throw new MetricsError(`${prefix}${decoded.problem}`);
+    return decoded.items;
   }
 }
 
 const noResource = "the server could not find the requested resource";
 
 interface RawPodMetrics {
-  readonly metadata: { readonly name: string };
+  readonly metadata?: { readonly name?: string };
   readonly timestamp?: string;
   readonly window?: string;
-  readonly containers?: readonly { readonly name: string; readonly usage?: Readonly<Record<string, string>> }[];
+  readonly containers?: readonly { readonly name?: string; readonly usage?: Readonly<Record<string, string>> }[];
 }
 
 interface RawValue {
@@ -134,7 +134,7 @@ function podUsage(
   const amounts = measured.map(({ usage }) => usage?.[resource]);
   if (amounts.length === 0 || amounts.includes(undefined)) return [];
   const milli = amounts.reduce<number>((sum, amount) => sum + milliOf(amount), 0);
-  return [[metadata.name, { timestampMs: Date.parse(timestamp), windowMs: durationMs(window), milli }]];
+  return [[metadata?.name ?? "", { timestampMs: Date.parse(timestamp), windowMs: durationMs(window), milli }]];
 }
 
 function milliOf(text: string | undefined): number {
@@ -150,9 +150,11 @@ function durationMs(text: string): number {
   );
 }
 
-function parse(text: string): { readonly message?: string; readonly items?: readonly unknown[] } | undefined {
+/** Message of a Status; `undefined` if the text is none. */
+function messageIn(text: string): string | undefined {
   try {
-    return JSON.parse(text) as { message?: string; items?: unknown[] };
+    const { message } = (JSON.parse(text) ?? {}) as { readonly message?: unknown };
+    return typeof message === "string" ? message : undefined;
   } catch {
     return undefined;
   }
