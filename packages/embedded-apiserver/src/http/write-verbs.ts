@@ -9,7 +9,7 @@ import { createObject } from "../rest/create.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type DeleteOptions, type Deletion } from "../rest/delete.ts";
 import { listObjects } from "../rest/list.ts";
-import { checkName, checkNamespace } from "../rest/metadata.ts";
+import { checkName, checkNamespace, dropDuplicateOwners } from "../rest/metadata.ts";
 import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/rest-context.ts";
 import type { Steps } from "../rest/steps.ts";
 import { checkBodyType } from "../rest/type-mismatch.ts";
@@ -105,6 +105,7 @@ export function* replaceVerb(context: ResourceContext, call: ResourceCall, scope
   const change = (): ApiObject => {
     const object = first ?? decodeObject(kind, body, { fieldValidation: "Ignore" });
     first = undefined;
+    dropDuplicateOwners(object, "before admission", options.warn);
     return object;
   };
   return objectResponse(context, call, 200, yield* updateObject(context.rest, address, change, { ...options, ...scopeOf(scope), uid }));

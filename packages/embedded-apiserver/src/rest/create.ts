@@ -9,7 +9,7 @@ import { prepareWrite } from "../storage/webhook-view.ts";
 import { checkCustomType } from "./custom-type.ts";
 import { decodeObject } from "./decode-object.ts";
 import { trackFields } from "./field-tracking.ts";
-import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
+import { dropDuplicateOwners, metadataErrors, setNamespace } from "./metadata.ts";
 import { admissionSubject, collectionOf, findKind, type RestContext, type WriteOptions } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
 
@@ -37,7 +37,7 @@ export function* createObject(
   dropSystemFields(object.metadata);
   setNamespace(kind, object.metadata, namespace);
   checkNamespace(context, object, kind);
-  if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
+  dropDuplicateOwners(object, "before admission", options.warn);
   trackFields(context, kind, { object, old: undefined, options });
   const subject = admissionSubject("CREATE", { kind, namespace, name: object.metadata.name ?? "" }, options);
   const plugins = context.admission.pluginsFor(subject);
@@ -45,7 +45,7 @@ export function* createObject(
     yield* admitThrough(plugins, "mutate", { ...subject, object, old: undefined });
     setNamespace(kind, object.metadata, namespace);
   }
-  if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
+  dropDuplicateOwners(object, "after admission", options.warn);
   const isGenerated = prepareNew(context, kind, namespace, object);
   // Admission may have replaced the metadata.
   const { metadata } = object;

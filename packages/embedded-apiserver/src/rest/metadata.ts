@@ -109,6 +109,8 @@ function finalizerErrors({ finalizers = [] }: ApiMetadata): FieldError[] {
   return errors;
 }
 
+const texts: ReadonlySet<string> = new Set(["name", "namespace", "uid"]);
+
 /**
  * Validates the changes of an update to metadata.
  *
@@ -126,20 +128,31 @@ export function metadataUpdateErrors(metadata: ApiMetadata, old: Readonly<ApiMet
   }
   for (const field of ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) {
     if (!equalJson(metadata[field], old[field]))
-      errors.push(invalidValue(`metadata.${field}`, metadata[field] ?? null, "field is immutable"));
+      errors.push(invalidValue(`metadata.${field}`, metadata[field] ?? (texts.has(field) ? "" : null), "field is immutable"));
   }
   return errors;
 }
 
-/** Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/create.go, `DuplicateOwnerReferencesWarningFormat`. */
-export const duplicateOwnersWarning =
-  ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests";
-
-/** Removes duplicate owner references. Modifies the object. @returns whether there were any */
-export function dropDuplicateOwners(object: ApiObject): boolean {
+/**
+ * Removes duplicate owner references. Modifies the object.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/rest.go, `dedupOwnerReferencesAndAddWarning`.
+ *
+ * @param when - creations and replacements are looked at twice, patches only after mutating admission
+ */
+export function dropDuplicateOwners(
+  object: ApiObject,
+  when: "before admission" | "after admission",
+  warn?: (message: string) => void,
+): void {
   const owners = object.metadata.ownerReferences;
-  if (owners === undefined) return false;
-  const unique = owners.filter((owner, index) => owners.findIndex((other) => equalJson(other, owner)) === index);
-  object.metadata.ownerReferences = unique;
-  return unique.length < owners.length;
+  if (owners === undefined) return;
+  const isFirst = (owner: object, index: number): boolean => owners.findIndex((other) => equalJson(other, owner)) === index;
+  const uids = owners.filter((owner, index) => !isFirst(owner, index)).map(({ uid }) => uid);
+  object.metadata.ownerReferences = owners.filter(isFirst);
+  if (uids.length === 0) return;
+  const place = when === "before admission" ? "" : " after mutating admission happens";
+  warn?.(
+    `.metadata.ownerReferences contains duplicate entries${place}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(", ")}`,
+  );
 }

@@ -1,8 +1,9 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
-import { badRequest, invalid } from "../errors/api-status-error.ts";
+import { badRequest, invalid, uidConflict } from "../errors/api-status-error.ts";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { customScaleOf, customScaleToChange, readCustomScale, withCustomReplicas } from "../custom-resources/custom-scale.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { required } from "../kinds/validation/field-errors.ts";
 import { fieldElement } from "../managed-fields/path-element.ts";
 import { decodedScale, managersAfterScale, scaleManagers, scaleType } from "../managed-fields/scale-managers.ts";
 import { trackWrite } from "../managed-fields/field-manager.ts";
@@ -151,8 +152,32 @@ function replicasPathOf({ custom }: Kind): string[] {
 function scaleForm(address: ObjectAddress): AdmittedForm {
   return {
     read: (object) => scaleOfKind(address.kind, object) as unknown as ApiObject,
-    write: (object, scale) => void Object.assign(object, withReplicas(address.kind, object, replicasOf(address, scale))),
+    write: (object, scale) => {
+      const { resourceVersion = "" } = address.kind.custom === undefined ? identityOf(address, object, scale) : (scale.metadata ?? {});
+      Object.assign(object, withReplicas(address.kind, object, replicasOf(address, scale)));
+      if (resourceVersion !== "" || address.kind.custom === undefined) object.metadata.resourceVersion = resourceVersion;
+    },
   };
+}
+
+/**
+ * Metadata of a Scale that admission may have changed.
+ *
+ * Source: Kubernetes v1.36.3 pkg/registry/apps/replicaset/storage/storage.go, `scaleUpdatedObjectInfo`. That of custom resources checks nothing.
+ *
+ * @throws ApiStatusError 409 or 422
+ */
+function identityOf({ kind, name }: ObjectAddress, object: ApiObject, scale: Readonly<ApiObject>): Partial<ApiObject["metadata"]> {
+  const metadata = (scale.metadata ?? {}) as Partial<ApiObject["metadata"]>;
+  const errors = [
+    ...(metadata.name ? [] : [required("metadata.name", "name or generateName is required")]),
+    ...(metadata.namespace ? [] : [required("metadata.namespace")]),
+  ];
+  if (errors.length > 0) throw invalid({ group: "autoscaling", kind: "Scale" }, name, errors);
+  const { uid = "" } = metadata;
+  if (uid !== "" && uid !== object.metadata.uid)
+    throw uidConflict({ group: kind.group, plural: `${kind.plural}/scale` }, name, uid, object.metadata.uid);
+  return metadata;
 }
 
 function withReplicas({ custom }: Kind, object: Readonly<ApiObject>, replicas: number): ApiObject {

@@ -8,7 +8,7 @@ import { prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { checkCustomType } from "./custom-type.ts";
 import { trackFields } from "./field-tracking.ts";
-import { checkName, dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
+import { checkName, dropDuplicateOwners, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
 import { admissionSubject, collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
 import type { Steps } from "./steps.ts";
 
@@ -97,7 +97,7 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
     setNamespace(kind, object.metadata, namespace);
   }
   checkVersion(kind, object, stored);
-  if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
+  dropDuplicateOwners(object, "after admission", options.warn);
   keepMetadata(object, old, options.scope);
   keepScope(kind, object, old, options.scope);
   if (options.scope !== "all") kind.prepareForUpdate?.(object, old, context);
@@ -188,7 +188,7 @@ function finishUpdate(
     ...metadataUpdateErrors(object.metadata, old.metadata),
     ...(kind.validate?.(object, old, warn) ?? []),
   ];
-  if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, old.metadata.name, errors);
+  if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, object.metadata.name ?? "", errors);
 }
 
 function countSpecChange(object: ApiObject, old: Readonly<ApiObject>, scope: "status" | undefined): void {

@@ -2,6 +2,7 @@ import { ownValue } from "@virtual-kubelet/kubernetes";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import { GoError } from "../../outbound/go-error.ts";
 import { applyJsonPatch } from "../../patch/json-patch.ts";
+import { typeMetaProblem } from "../../rest/type-mismatch.ts";
 
 /** An operation `test` of a patch has failed. */
 export class FailedTestError extends GoError {}
@@ -29,7 +30,7 @@ export function applyWebhookPatch(object: JsonObject, patch: readonly JsonValue[
 }
 
 function asObject(value: JsonValue): JsonObject {
-  if (!isJsonObject(value)) throw new GoError(`json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value`);
+  if (!isJsonObject<JsonValue>(value)) throw new GoError(typeMetaProblem(value) ?? "expected an object");
   return value;
 }
 

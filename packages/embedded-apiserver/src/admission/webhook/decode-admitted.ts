@@ -1,6 +1,7 @@
 import { equalJson, isJsonObject, type JsonObject } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { decode, type Decoded } from "../../kinds/schema/decode.ts";
+import { isPathElement } from "../../managed-fields/path-element.ts";
 
 /** Types of the bodies of subresources. */
 const bodySchemas: Readonly<Record<string, string>> = {
@@ -34,12 +35,14 @@ export function managedFieldsWarning(problem: string): string {
  */
 export function decodeAdmitted(kind: Kind, before: Readonly<ApiObject>, patched: JsonObject): Admitted {
   const type = `${before.apiVersion} ${before.kind}`;
-  const isBody = before.kind !== kind.kind;
+  const isBody = kind.custom === undefined ? before.kind !== kind.kind : bodySchemas[type] !== undefined;
   const schema = isBody ? bodySchemas[type] : kind.schema;
-  const { object: decoded, unknownFields } = decodeFields(isBody ? undefined : kind, schema, withoutManagers(patched));
-  const { kind: _kind, apiVersion: _version, metadata, ...rest } = decoded;
+  const { object: decoded, unknownFields } = decodeFields(isBody ? undefined : kind, schema, patched);
+  const { kind: given, apiVersion: _version, metadata, ...rest } = decoded;
+  delete (metadata as { managedFields?: unknown } | undefined)?.managedFields;
   const object = {
-    kind: before.kind,
+    // That of a custom resource is validated with the object.
+    kind: !isBody && kind.custom !== undefined && typeof given === "string" && given !== "" ? given : before.kind,
     apiVersion: before.apiVersion,
     ...(metadata === undefined ? {} : { metadata }),
     ...rest,
@@ -57,19 +60,28 @@ function withoutManagers(object: JsonObject): JsonObject {
 
 function decodeFields(kind: Kind | undefined, schema: string | undefined, patched: JsonObject): Decoded {
   // Objects of custom resources are not decoded into a type; unknown fields are pruned.
-  if (kind?.custom !== undefined) return { object: kind.custom.decode(patched).object, unknownFields: [] };
+  if (kind?.custom !== undefined) return { object: kind.custom.decode(withoutManagers(patched)).object, unknownFields: [] };
   return schema === undefined ? { object: patched, unknownFields: [] } : decode(schema, patched);
 }
 
-/** Keeps the managed fields of before if the new ones are malformed. */
+/** Keeps the managed fields of before if the new ones are malformed. Nobody is told of a path that cannot be read. */
 function keepManagedFields(object: ApiObject, before: Readonly<ApiObject>, patched: JsonObject): string | undefined {
   const old = (before.metadata as { managedFields?: unknown } | undefined)?.managedFields;
   const wanted = isJsonObject(patched["metadata"]) ? patched["metadata"]["managedFields"] : undefined;
   if (object.metadata === undefined) return undefined;
   const problem = wanted === undefined || wanted === null ? undefined : managedFieldsProblemOf(wanted);
-  const kept = problem !== undefined || equalJson(old, wanted) ? old : wanted;
+  const kept = problem !== undefined || equalJson(old, wanted) || hasUnreadablePath(wanted) ? old : wanted;
   if (kept !== undefined && kept !== null && !equalJson(kept, [])) (object.metadata as { managedFields?: unknown }).managedFields = kept;
   return problem;
+}
+
+function hasUnreadablePath(fields: unknown): boolean {
+  return Array.isArray(fields) && fields.some((entry: { readonly fieldsV1?: unknown }) => !isReadable(entry.fieldsV1 ?? {}));
+}
+
+function isReadable(fields: unknown): boolean {
+  if (!isJsonObject(fields)) return false;
+  return Object.entries(fields).every(([element, child]) => (isPathElement(element) || !/^[kvi]:/.test(element)) && isReadable(child));
 }
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal/managedfields.go, `DecodeManagedFields`. */

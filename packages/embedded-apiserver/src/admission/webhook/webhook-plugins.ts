@@ -1,6 +1,6 @@
 import { parseExactJson } from "../../json/exact-json.ts";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { forbidden, internalError } from "../../errors/api-status-error.ts";
+import { ApiStatusError, forbidden, internalError } from "../../errors/api-status-error.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import { goJsonError } from "../../json/go-json-error.ts";
 import { goJsonType } from "../../json/go-json.ts";
@@ -9,6 +9,7 @@ import type { AdmissionContext } from "../admission-context.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject, MutatingRun } from "../admission-plugin.ts";
 import type { ReviewAnswer } from "./admission-review.ts";
 import { applyWebhookPatch } from "./apply-webhook-patch.ts";
+import { checkAdmittedType } from "./check-admitted-type.ts";
 import { callWebhook, failureOf, WebhookCallError, type WebhookCaller } from "./call-webhook.ts";
 import { decodeAdmitted, managedFieldsWarning } from "./decode-admitted.ts";
 import { matchConditions } from "./match-conditions.ts";
@@ -188,9 +189,10 @@ function decodedPatch(name: string, patch: string): readonly JsonValue[] {
 
 function decoded(kind: Kind, before: Readonly<ApiObject>, patched: JsonObject): ReturnType<typeof decodeAdmitted> {
   try {
+    checkAdmittedType(kind, before, patched);
     return decodeAdmitted(kind, before, patched);
   } catch (error) {
-    throw internalError(messageOf(error));
+    throw error instanceof ApiStatusError ? error : internalError(messageOf(error));
   }
 }
 
