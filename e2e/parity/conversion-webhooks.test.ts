@@ -98,3 +98,45 @@ test("conversions that cannot work are refused", async ({ api, namespace }) => {
   ];
   expect(answers).toMatchSnapshot();
 });
+
+type Converted = Readonly<Record<string, unknown>> & { readonly metadata: Readonly<Record<string, unknown>> };
+
+/** Changes to a converted object, which the converter then returns. */
+const lies: Readonly<Record<string, (object: Converted) => unknown>> = {
+  "no kind": ({ kind: _kind, metadata: _metadata, ...rest }) => rest,
+  "another kind": (object) => ({ ...object, kind: "Gadget" }),
+  "no version": ({ apiVersion: _version, ...rest }) => rest,
+  "an empty object": () => ({}),
+  "an annotation with a wrong name": ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, annotations: { "a b": "c" } } }),
+  "a label with a wrong name": ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, labels: { "a b": "c d" } } }),
+  "a label that is a number": ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, labels: { a: 1 } } }),
+  "a label that is null": ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, labels: { a: null } } }),
+  "labels that are a list": ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, labels: [] } }),
+  "a field that the schema does not have": (object) => ({ ...object, top: 1 }),
+};
+
+test("converted objects are checked and cut to the schema, also in dry runs", async ({ api, namespace }) => {
+  const group = `${namespace}.example.com`;
+  let lie = (object: Converted): unknown => object;
+  await using hooks = await startWebhookServer({
+    "/": (review) => {
+      const answer = convert(review);
+      return { ...answer, response: { ...answer.response, convertedObjects: answer.response.convertedObjects.map(lie) } };
+    },
+  });
+  await using _served = await serve(api, group, definition(group, hooks.clientConfig("/")));
+  const seen: Record<string, unknown> = {};
+  for (const [index, [name, change]] of Object.entries(lies).entries()) {
+    lie = change;
+    const sent = { ...widget(group, "v2", { length: 1 }), metadata: { name: `w${String(index)}` } };
+    for (const query of ["", "?dryRun=All"]) {
+      const { status, body } = await api.post(
+        `/apis/${group}/v2/widgets${query}`,
+        query === "" ? sent : { ...sent, metadata: { name: "dry" } },
+      );
+      seen[`${name}${query}`] =
+        status === 201 ? [status, body.spec, body.top] : [status, String(body.message).replaceAll(namespace, "NAMESPACE")];
+    }
+  }
+  expect(seen).toMatchSnapshot();
+});

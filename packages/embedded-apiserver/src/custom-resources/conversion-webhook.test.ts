@@ -159,3 +159,43 @@ test("a definition whose conversion cannot work is refused", async () => {
   );
   await expect(served(server, hooks, "v1", { clientConfig: {} })).rejects.toThrow("exactly one of url or service is required");
 });
+
+test.each([
+  [
+    "an annotation with a wrong name",
+    { metadata: { annotations: { "a b": "c" } } },
+    /returned invalid metadata: metadata\.annotation: Invalid value: "a b": /,
+  ],
+  [
+    "a label that is a number",
+    { metadata: { labels: { a: 1 } } },
+    /metadata\.labels\[a\] must be a string, but is int64 in converted object$/,
+  ],
+  ["no kind", { kind: undefined }, /^Object 'Kind' is missing in '\{"apiVersion":"example\.com\/v1",/],
+])("an object that is converted to one with %s is refused, also in a dry run", async (_, change, message) => {
+  await using hooks = await startWebhookServer({ "/convert": changing(change) });
+  await using server = await startTestServer();
+  await served(server, hooks);
+  for (const query of ["", "?dryRun=All"]) {
+    const created = await server.request("POST", `${widgets("v2")}${query}`, widget("v2", "a", { length: 1 }));
+    expect(created).toMatchObject({ status: 500, body: { message: expect.stringMatching(message) as string } });
+  }
+  expect((await server.request("GET", `${widgets("v1")}/a`)).status).toBe(404);
+});
+
+test("a converted object has only what the schema of its version has", async () => {
+  await using hooks = await startWebhookServer({ "/convert": changing({ top: 1 }) });
+  await using server = await startTestServer();
+  await served(server, hooks);
+  await server.request("POST", widgets("v1"), widget("v1", "a", { size: 1 }));
+  expect((await server.request("GET", `${widgets("v2")}/a`)).body).not.toHaveProperty("top");
+});
+
+/** Converts objects, and changes them. */
+function changing({ metadata, ...fields }: { readonly metadata?: object; readonly [field: string]: unknown }): ReviewHandler {
+  return (review) => {
+    const answer = convert(review);
+    const change = (object: { metadata: object }): object => ({ ...object, ...fields, metadata: { ...object.metadata, ...metadata } });
+    return { ...answer, response: { ...answer.response, convertedObjects: answer.response.convertedObjects.map(change) } };
+  };
+}

@@ -1,12 +1,15 @@
 import type { Random } from "@virtual-kubelet/clock";
 import { ApiStatusError } from "../errors/api-status-error.ts";
-import { goJsonType } from "../json/go-json.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import type { ApiObject, WebhookConversion } from "../kinds/kind.ts";
+import { aggregateProblems } from "../errors/aggregate-problems.ts";
+import { goJson, goJsonType } from "../json/go-json.ts";
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject, FieldError, WebhookConversion } from "../kinds/kind.ts";
 import { labelsErrors } from "../kinds/validation/labels.ts";
 import { conversionReviewKind, decodeReview } from "../outbound/decode-review.ts";
 import { GoError } from "../outbound/go-error.ts";
 import type { WebhookClient } from "../outbound/webhook-client.ts";
+import { hasKind, missingKind } from "../rest/custom-type.ts";
+import { annotationsErrors } from "../rest/metadata.ts";
 import type { CrdConversion } from "./crd-fields.ts";
 
 /** Source of this file: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/conversion/webhook_converter.go. */
@@ -83,9 +86,10 @@ function convertedObjects(answer: JsonValue, uid: string, version: string): read
 function checked(original: Readonly<ApiObject>, converted: JsonValue | undefined, apiVersion: string): ApiObject {
   const subject = `conversion webhook for ${original.apiVersion}, Kind=${original.kind} returned invalid`;
   if (!isJsonObject<JsonValue>(converted)) throw failure(undecodable(converted));
+  if (!hasKind(converted)) throw failure(missingKind(goJson(converted)));
   const { kind, apiVersion: given, metadata } = converted;
   if (given !== apiVersion)
-    throw failure(`${subject} object at index 0: invalid groupVersion (expected ${apiVersion}, received ${String(given)})`);
+    throw failure(`${subject} object at index 0: invalid groupVersion (expected ${apiVersion}, received ${String(given ?? "")})`);
   if (kind !== original.kind)
     throw failure(`${subject} object at index 0: invalid kind (expected ${original.kind}, received ${String(kind)})`);
   const problem = identityProblem(original, isJsonObject(metadata) ? metadata : {});
@@ -113,19 +117,37 @@ function identityProblem({ metadata }: Readonly<ApiObject>, given: JsonObject): 
   return undefined;
 }
 
+const errorsOf = {
+  labels: (values: Record<string, string>): FieldError[] => labelsErrors(values, "metadata.labels"),
+  annotations: (values: Record<string, string>): FieldError[] => annotationsErrors(values, "metadata.annotation"),
+};
+
+/** Type of a decoded JSON value as Go's `%T` prints it. */
+function goTypeOf(value: JsonValue): string {
+  if (value === null) return "<nil>";
+  if (Array.isArray(value)) return "[]interface {}";
+  if (typeof value === "bigint") return "int64";
+  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
+  if (typeof value === "object") return "map[string]interface {}";
+  return typeof value === "boolean" ? "bool" : "string";
+}
+
 function restored({ metadata }: Readonly<ApiObject>, given: JsonObject, subject: string): ApiObject["metadata"] {
   const { labels: _labels, annotations: _annotations, ...kept } = metadata;
   const result: ApiObject["metadata"] = { ...kept };
   for (const field of ["labels", "annotations"] as const) {
     const values = given[field];
     if (values === undefined || values === null) continue;
-    if (!isJsonObject(values)) throw failure(`${subject} metadata: invalid metadata.${field} of type ${typeof values} in converted object`);
+    if (!isJsonObject<JsonValue>(values))
+      throw failure(`${subject} metadata: invalid metadata.${field} of type ${goTypeOf(values)} in converted object`);
     for (const [key, value] of Object.entries(values))
       if (typeof value !== "string")
-        throw failure(`${subject} metadata: metadata.${field}[${key}] must be a string, but is ${typeof value} in converted object`);
-    result[field] = values as Record<string, string>;
+        throw failure(`${subject} metadata: metadata.${field}[${key}] must be a string, but is ${goTypeOf(value)} in converted object`);
+    const texts = values as Record<string, string>;
+    const errors = equalJson(texts, metadata[field]) ? [] : errorsOf[field](texts);
+    if (errors.length > 0)
+      throw failure(`${subject} metadata: ${aggregateProblems(errors.map(({ field: path, message }) => `${path}: ${message}`))}`);
+    result[field] = texts;
   }
-  const errors = labelsErrors(result.labels, "metadata.labels");
-  if (errors.length > 0) throw failure(`${subject} metadata: ${errors.map((error) => `${error.field}: ${error.message}`).join(", ")}`);
   return result;
 }

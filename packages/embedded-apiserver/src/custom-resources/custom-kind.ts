@@ -100,7 +100,7 @@ function completion({ group, versions }: Pick<CrdSpec, "group" | "versions">): P
 }
 
 /** Drops what a version's schema does not have. Source: customresource_handler.go, `schemaCoercingConverter`. */
-function inSchema(schema: JsonSchema): (object: Readonly<ApiObject>) => ApiObject {
+export function inSchema(schema: JsonSchema): (object: Readonly<ApiObject>) => ApiObject {
   return ({ metadata, ...fields }) => {
     const result = cloneJson(fields) as JsonObject;
     prune(result, schema, []);

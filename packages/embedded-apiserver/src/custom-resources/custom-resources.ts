@@ -4,14 +4,14 @@ import type { Cluster } from "../rest/cluster.ts";
 import { runResumably } from "../rest/steps.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
-import type { ApiObject, Kind } from "../kinds/kind.ts";
+import type { ApiObject, Kind, WebhookConversion } from "../kinds/kind.ts";
 import { CustomResourceCleanUp } from "./clean-up.ts";
 import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
 import { customResourceDefinitionKind } from "./crd-kind.ts";
 import { conversionByWebhook } from "./conversion-webhook.ts";
 import { resolveService } from "../outbound/service-resolver.ts";
 import { WebhookClient } from "../outbound/webhook-client.ts";
-import { customKind } from "./custom-kind.ts";
+import { customKind, inSchema } from "./custom-kind.ts";
 
 /** Options of {@link serveCustomResources}. */
 export interface CustomResourcesOptions {
@@ -127,7 +127,7 @@ export function serveCustomResources({ cluster, clock, random, kinds, onError }:
     const isTerminating = (): boolean =>
       cluster.get(customResourceDefinitionKind, undefined, name)?.metadata.deletionTimestamp !== undefined;
     const versions = (spec.versions ?? []).filter((version) => version.served || version.storage);
-    const conversion = conversionByWebhook({ client, random }, spec.conversion);
+    const conversion = withinSchemas(spec, conversionByWebhook({ client, random }, spec.conversion));
     const made = versions.map((version) => {
       const kind = customKind(spec, version, isTerminating);
       return { version, kind: conversion === undefined ? kind : { ...kind, webhookConversion: conversion } };
@@ -140,6 +140,17 @@ export function serveCustomResources({ cluster, clock, random, kinds, onError }:
     for (const kind of served.get(name)?.kinds ?? []) kinds.remove(kind);
     served.delete(name);
   }
+}
+
+/** Conversion that drops what the schema of the wanted version does not have. */
+function withinSchemas({ group, versions }: CrdSpec, convert: WebhookConversion | undefined): WebhookConversion | undefined {
+  if (convert === undefined) return undefined;
+  return async (objects, apiVersion) => {
+    const version = (versions ?? []).find(({ name }) => `${group}/${name}` === apiVersion);
+    const coerce = inSchema(version?.schema?.openAPIV3Schema ?? {});
+    const converted = await convert(objects, apiVersion);
+    return converted.map((object, index) => (object === objects[index] ? object : coerce(object)));
+  };
 }
 
 function hasTrue({ conditions }: CrdStatus, type: string): boolean {

@@ -5,7 +5,7 @@ import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../k
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
-import { prepareWrite } from "../storage/webhook-view.ts";
+import { afterWrite, prepareWrite } from "../storage/webhook-view.ts";
 import { checkCustomType } from "./custom-type.ts";
 import { decodeObject } from "./decode-object.ts";
 import { trackFields } from "./field-tracking.ts";
@@ -56,13 +56,13 @@ export function* createObject(
   }
   dropEmptyLists(kind, object);
   const ordered = orderMetadata(object);
-  const converting = options.dryRun === true ? undefined : prepareWrite(kind, ordered);
+  const converting = prepareWrite(kind, ordered);
   if (converting !== undefined) yield converting;
   const collection = collectionOf(context, kind);
   if (collection.get(metadata.namespace ?? "", metadata.name) !== undefined) {
     throw isGenerated ? generateNameConflict(kind, metadata.name) : alreadyExists(kind, metadata.name);
   }
-  return options.dryRun === true ? dryRunResult(ordered, metadata.resourceVersion) : collection.put(ordered);
+  return options.dryRun === true ? dryRunResult(afterWrite(ordered), metadata.resourceVersion) : collection.put(ordered);
 }
 
 /** Sets the fields that the server owns. @returns whether the name was generated */

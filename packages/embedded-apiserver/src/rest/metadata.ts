@@ -52,7 +52,7 @@ export function metadataErrors(kind: Kind, metadata: ApiMetadata): FieldError[] 
   return [
     ...nameErrors(kind, metadata),
     ...labelsErrors(metadata.labels, "metadata.labels"),
-    ...annotationErrors(metadata),
+    ...annotationsErrors(metadata.annotations, "metadata.annotations"),
     ...ownerErrors(metadata),
     ...finalizerErrors(metadata),
   ];
@@ -64,8 +64,8 @@ function nameErrors(kind: Kind, { name, namespace }: ApiMetadata): FieldError[] 
   return kind.namespaced && namespace === undefined ? [...errors, required("metadata.namespace")] : errors;
 }
 
-function annotationErrors({ annotations = {} }: ApiMetadata): FieldError[] {
-  const field = "metadata.annotations";
+/** Source: the same file, `ValidateAnnotations`. */
+export function annotationsErrors(annotations: Readonly<Record<string, string>> = {}, field: string): FieldError[] {
   const entries = Object.entries(annotations);
   const errors = entries.flatMap(([key]) => each(field, key, labelKeyProblems(key.toLowerCase())));
   const bytes = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);

@@ -4,7 +4,7 @@ import { equalJson } from "../json/json-value.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
-import { prepareWrite } from "../storage/webhook-view.ts";
+import { afterWrite, prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { checkCustomType } from "./custom-type.ts";
 import { trackFields } from "./field-tracking.ts";
@@ -53,7 +53,7 @@ export function* updateObject(
     const stored = storedOf(context, address, options);
     const object = change(stored.object);
     yield* admitUpdate(context, { address, object, stored, plugins, options });
-    const converting = options.dryRun === true ? undefined : prepareWrite(address.kind, object);
+    const converting = prepareWrite(address.kind, object);
     if (converting !== undefined) yield converting;
     if (collectionOf(context, address.kind).get(address.namespace, address.name) === stored)
       return store(context, address, { object, stored, options });
@@ -136,7 +136,7 @@ function store(
     if (options.dryRun !== true) collection.remove(stored);
     return new StoredObject(object, stored.resourceVersion);
   }
-  return options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
+  return options.dryRun === true ? new StoredObject(afterWrite(object), stored.resourceVersion) : collection.put(object);
 }
 
 /**

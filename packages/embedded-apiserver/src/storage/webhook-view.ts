@@ -54,6 +54,11 @@ export function prepareWrite(kind: Kind, object: ApiObject): Promise<void> | und
   return convertBothWays(convert, kind, object).then((write) => void prepared.set(object, write));
 }
 
+/** The object as it is read after {@link prepareWrite}. */
+export function afterWrite(object: ApiObject): ApiObject {
+  return prepared.get(object)?.shown ?? object;
+}
+
 async function convertBothWays(convert: WebhookConversion, kind: Kind, object: ApiObject): Promise<PreparedWrite> {
   const [stored] = await convert([object], apiVersionOf(storageFormOf(kind)));
   const [shown] = stored === undefined ? [] : await convert([stored], apiVersionOf(kind));
