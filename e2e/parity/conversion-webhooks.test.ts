@@ -1,7 +1,7 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import { startWebhookServer, type ReviewHandler } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
-import type { Api } from "./support/api.ts";
+import type { Answer, Api } from "./support/api.ts";
 import { test } from "./support/parity-test.ts";
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -14,7 +14,7 @@ const convert: ReviewHandler = ({ apiVersion, request }) => ({
     uid: request.uid,
     result: { status: "Success" },
     convertedObjects: request.objects.map(
-      ({ spec, metadata, ...rest }: { spec: { size?: number; length?: number }; metadata: object }) => ({
+      ({ spec = {}, metadata, ...rest }: { spec?: { size?: number; length?: number }; metadata: object }) => ({
         ...rest,
         // Only labels and annotations may be changed.
         metadata: { ...metadata, labels: { converted: "yes" }, generation: 99 },
@@ -138,5 +138,33 @@ test("converted objects are checked and cut to the schema, also in dry runs", as
         status === 201 ? [status, body.spec, body.top] : [status, String(body.message).replaceAll(namespace, "NAMESPACE")];
     }
   }
+  expect(seen).toMatchSnapshot();
+});
+
+test("fields that have other names in other versions belong to one manager", async ({ api, namespace }) => {
+  const group = `${namespace}.example.com`;
+  let isDown = false;
+  await using hooks = await startWebhookServer({ "/": (review) => (isDown ? 500 : convert(review)) });
+  await using _served = await serve(api, group, definition(group, hooks.clientConfig("/")));
+  const seen: unknown[] = [];
+  const note = ({ status, body }: Answer): void => {
+    const managers = (body.metadata.managedFields ?? []).map(
+      ({ manager, operation, apiVersion, fieldsV1 }: { manager: string; operation: string; apiVersion: string; fieldsV1: object }) =>
+        `${manager} ${operation} ${apiVersion.replace(group, "GROUP")} ${JSON.stringify(fieldsV1)}`,
+    );
+    seen.push(status < 300 ? [status, body.spec, managers] : [status, String(body.message).replaceAll(group, "GROUP")]);
+  };
+  const apply = (version: string, manager: string, spec: object): Promise<Answer> =>
+    api.apply(`/apis/${group}/${version}/widgets/a`, manager, widget(group, version, spec));
+  note(await apply("v1", "one", { size: 1 }));
+  note(await apply("v2", "two", { length: 2 }));
+  note(await apply("v2", "two&force=true", { length: 2 }));
+  note(await apply("v1", "three", { size: 2 }));
+  note(await apply("v2", "three", {}));
+  note(await api.patch("merge", `/apis/${group}/v1/widgets/a?fieldManager=four`, { spec: { size: 3 } }));
+  note(await api.patch("merge", `/apis/${group}/v2/widgets/a?fieldManager=five`, { spec: { length: 4 } }));
+  isDown = true;
+  note(await apply("v1", "six", { size: 5 }));
+  note(await api.patch("merge", `/apis/${group}/v1/widgets/a?fieldManager=six`, { spec: { size: 6 } }));
   expect(seen).toMatchSnapshot();
 });

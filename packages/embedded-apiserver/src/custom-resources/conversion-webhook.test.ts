@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../test-support/test-server.ts";
+import { startTestServer, type TestResponse, type TestServer } from "../test-support/test-server.ts";
 import { startWebhookServer, type ReviewHandler, type WebhookServer } from "../test-support/webhook-server.ts";
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -189,6 +189,52 @@ test("a converted object has only what the schema of its version has", async () 
   await served(server, hooks);
   await server.request("POST", widgets("v1"), widget("v1", "a", { size: 1 }));
   expect((await server.request("GET", `${widgets("v2")}/a`)).body).not.toHaveProperty("top");
+});
+
+test("an applied field conflicts with the field of another name in the version of its manager", async () => {
+  await using hooks = await startWebhookServer({ "/convert": convert });
+  await using server = await startTestServer();
+  await served(server, hooks);
+  const apply = (version: string, manager: string, spec: object): Promise<TestResponse> =>
+    server.request("PATCH", `${widgets(version)}/a?fieldManager=${manager}`, widget(version, "a", spec), "application/apply-patch+yaml");
+  expect((await apply("v1", "one", { size: 1 })).status).toBe(201);
+  expect((await apply("v2", "two", { length: 2 })).body).toMatchObject({
+    code: 409,
+    message: 'Apply failed with 1 conflict: conflict with "one": .spec.size',
+  });
+  const forced = await apply("v2", "two&force=true", { length: 2 });
+  expect(forced.body.metadata.managedFields.map(({ manager }: { manager: string }) => manager)).toEqual(["two"]);
+  expect((await server.request("GET", `${widgets("v1")}/a`)).body.spec).toEqual({ size: 2 });
+});
+
+test("a write whose fields cannot be converted to the versions of their managers leaves no managers", async () => {
+  let isDown = false;
+  await using hooks = await startWebhookServer({ "/convert": (review) => (isDown ? 500 : convert(review)) });
+  await using server = await startTestServer();
+  await served(server, hooks);
+  await server.request("POST", widgets("v2"), widget("v2", "a", { length: 1 }));
+  isDown = true;
+  const patched = await server.request("PATCH", `${widgets("v1")}/a`, { spec: { size: 2 } }, "application/merge-patch+json");
+  expect(patched).toMatchObject({ status: 200, body: { spec: { size: 2 } } });
+  expect(patched.body.metadata).not.toHaveProperty("managedFields");
+});
+
+test("a conversion that takes more than 30 seconds has failed", async () => {
+  const called = Promise.withResolvers<void>();
+  await using hooks = await startWebhookServer({
+    "/convert": () => {
+      called.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  await using server = await startTestServer();
+  await served(server, hooks);
+  const creating = server.request("POST", widgets("v2"), widget("v2", "a", { length: 1 }));
+  await called.promise;
+  await server.clock.advance(30_000);
+  expect((await creating).body.message).toMatch(
+    /timeout=30s": net\/http: request canceled \(Client\.Timeout exceeded while awaiting headers\)$/,
+  );
 });
 
 /** Converts objects, and changes them. */

@@ -65,8 +65,10 @@ function failure(message: string): ApiStatusError {
   return new ApiStatusError({ code: 500, message });
 }
 
+/** The real server's client has the timeout here, and not its context. */
 function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/context deadline exceeded$/, "net/http: request canceled (Client.Timeout exceeded while awaiting headers)");
 }
 
 function convertedObjects(answer: JsonValue, uid: string, version: string): readonly JsonValue[] {

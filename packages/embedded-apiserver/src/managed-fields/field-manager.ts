@@ -61,8 +61,14 @@ export function trackWrite(write: FieldWrite, live: Readonly<ApiObject> | undefi
   delete metadata.managedFields;
   // Nobody tracks an object that was once stored without managers.
   if (live !== undefined && managers.size === 0) return;
-  const entries = entriesAfterWrite(write, live, object, { managers, mayBeEdited: given !== undefined });
-  if (entries !== undefined) metadata.managedFields = entries;
+  try {
+    const entries = entriesAfterWrite(write, live, object, { managers, mayBeEdited: given !== undefined });
+    if (entries !== undefined) metadata.managedFields = entries;
+  } catch (error) {
+    // The object may be tracked again, after a webhook has converted it.
+    if (given !== undefined) metadata.managedFields = given;
+    throw error;
+  }
 }
 
 function entriesAfterWrite(

@@ -6,6 +6,7 @@ import { decode } from "../kinds/schema/decode.ts";
 import { type MergeType, mergeTypeOf, mergeTypeOfSchema } from "./merge-type.ts";
 import type { ManagedType } from "./field-manager.ts";
 import { resetFieldsOf } from "./reset-fields.ts";
+import { webhookVersions } from "./webhook-versions.ts";
 
 /** How the fields of each kind of a server are managed. */
 export class ManagedTypes {
@@ -29,12 +30,13 @@ export class ManagedTypes {
   #make(kind: Kind, subresource: string): ManagedType {
     const apiVersion = apiVersionOf(kind);
     const reset = resetFieldsOf(kind, subresource);
+    const convert = this.#conversionOf(kind);
     return {
       kind: kind.kind,
       apiVersion,
       subresource,
       typeIn: (version) => this.#mergeTypeIn(kind, version),
-      convert: (object, version) => (isJsonObject<JsonValue>(object) ? this.#convert(kind, object, version) : object),
+      convert: (object, version) => (isJsonObject<JsonValue>(object) ? convert(object, version) : object),
       resetFields: () => reset,
       mayChange: kind.custom !== undefined,
       empty: once(() => emptyObject(kind, apiVersion)),
@@ -44,6 +46,12 @@ export class ManagedTypes {
   #mergeTypeIn(kind: Kind, version: string): MergeType | undefined {
     const served = this.#kindIn(kind, version);
     return served === undefined ? undefined : mergeTypeOfKind(served);
+  }
+
+  #conversionOf(kind: Kind): (object: JsonObject, version: string) => JsonObject {
+    const { webhookConversion } = kind;
+    if (webhookConversion === undefined) return (object, version) => this.#convert(kind, object, version);
+    return webhookVersions(kind, webhookConversion);
   }
 
   #convert(kind: Kind, object: JsonObject, version: string): JsonObject {

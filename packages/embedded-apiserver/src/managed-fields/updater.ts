@@ -25,7 +25,7 @@ export type Managers = ReadonlyMap<string, ManagerFields>;
 export interface VersionedType {
   /** Type of the kind in a version; `undefined` if the version is no longer served. */
   typeIn(apiVersion: string): MergeType | undefined;
-  /** The object in another version. */
+  /** The object in another version. @throws ConversionPending if a webhook has to convert it first */
   convert(object: JsonValue, apiVersion: string): JsonValue;
   /** Fields that a request of this kind cannot change, in each version. */
   resetFields(apiVersion: string): FieldSet;

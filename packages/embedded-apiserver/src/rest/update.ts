@@ -4,7 +4,7 @@ import { equalJson } from "../json/json-value.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
-import { afterWrite, prepareWrite } from "../storage/webhook-view.ts";
+import { afterConversion, afterWrite, prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { checkCustomType } from "./custom-type.ts";
 import { trackFields } from "./field-tracking.ts";
@@ -91,7 +91,7 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   const admit = (stage: "mutate" | "validate"): Steps<void> => admitStage(stage, { address, object, stored, plugins, options });
   setNamespace(kind, object.metadata, namespace);
   checkName(object.metadata, address.name);
-  if (options.scope !== "all" || options.subresource !== undefined) trackFields(context, kind, { object, old, options });
+  if (options.scope !== "all" || options.subresource !== undefined) yield* trackAfterConversion(context, kind, { object, old, options });
   if (plugins.length > 0) {
     yield* admit("mutate");
     setNamespace(kind, object.metadata, namespace);
@@ -108,6 +108,16 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   if (plugins.length > 0) {
     using _held = options.dryRun === true || options.scope !== undefined ? undefined : kind.hold?.(object, context);
     yield* admit("validate");
+  }
+}
+
+/** As on the real server, an object whose fields cannot be converted loses its managers. */
+function* trackAfterConversion(context: RestContext, kind: Kind, write: Parameters<typeof trackFields>[2]): Steps<void> {
+  try {
+    yield* afterConversion(() => trackFields(context, kind, write));
+  } catch (error) {
+    if (!(error instanceof ApiStatusError)) throw error;
+    delete write.object.metadata.managedFields;
   }
 }
 
