@@ -86,6 +86,26 @@ test("an autoscaler of autoscaling/v1 is read in v2 and changed in both", async 
   expect([refused.status, refused.body.message]).toMatchSnapshot("refused");
 });
 
+test("annotations of autoscaling/v1 that cannot be decoded are ignored, and others are validated", async ({ api, namespace }) => {
+  const path = `/apis/autoscaling/v1/namespaces/${namespace}/horizontalpodautoscalers`;
+  const resource = (target: string): string => `[{"type":"Resource","resource":{"name":"cpu",${target}}}]`;
+  const seen: Record<string, unknown> = {};
+  for (const [name, annotation, text] of [
+    ["null", "metrics", "[null]"],
+    ["quantity", "metrics", resource(`"targetAverageValue":"NaN"`)],
+    ["large", "metrics", resource(`"targetAverageUtilization":9007199254740993`)],
+    ["fraction", "metrics", resource(`"targetAverageUtilization":1.5`)],
+    ["rules", "behavior", `{"scaleup":{"SelectPolicy":"Max","Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":15}]}}`],
+    ["policies", "behavior", `{"scaleUp":{"stabilizationWindowSeconds":5}}`],
+    ["list", "behavior", "[]"],
+  ] as const) {
+    const annotations = { [`autoscaling.alpha.kubernetes.io/${annotation}`]: text };
+    const { status, body } = await api.post(path, { metadata: { name, annotations }, spec: { scaleTargetRef, maxReplicas: 3 } });
+    seen[name] = status === 201 ? [body.metadata.annotations, body.spec.targetCPUUtilizationPercentage] : [status, body.message];
+  }
+  expect(seen).toMatchSnapshot();
+});
+
 test("events of both groups are the same events", async ({ api, core, namespace }) => {
   const modern = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
   using watch = await api.watch(`${core}/events?fieldSelector=involvedObject.name=b&resourceVersion=0`);

@@ -36,14 +36,36 @@ test("an autoscaler survives the way to autoscaling/v1 and back", () => {
   expect(newer?.metadata).not.toHaveProperty("annotations");
 });
 
-test("annotations of a client that nobody can read are ignored", () => {
-  const annotations = { "autoscaling.alpha.kubernetes.io/metrics": "{", mine: "1" };
+test.each([
+  "{",
+  "null",
+  '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"NaN"}}]',
+  '[{"type":"Resource","resource":{"name":"cpu","targetAverageUtilization":1.5}}]',
+])("annotations of a client that nobody can read are ignored: %s", (text) => {
+  const annotations = { "autoscaling.alpha.kubernetes.io/metrics": text, mine: "1" };
   const newer = olderAutoscalerKind.conversion?.toStorage(object({ metadata: { ...metadata, annotations }, spec: { maxReplicas: 1 } }));
 
   expect(newer?.metadata.annotations).toEqual({ mine: "1" });
   expect(newer?.["spec"].metrics).toEqual([
     { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 80 } } },
   ]);
+});
+
+test("the behaviour of an annotation is read in any case, and rules that are not there are the defaults", () => {
+  const annotations = { "autoscaling.alpha.kubernetes.io/behavior": '{"scaleup":{"selectpolicy":"Min"}}' };
+  const newer = olderAutoscalerKind.conversion?.toStorage(object({ metadata: { ...metadata, annotations }, spec: { maxReplicas: 1 } }));
+
+  expect(newer?.["spec"].behavior).toEqual({
+    scaleUp: { stabilizationWindowSeconds: 0, selectPolicy: "Min" },
+    scaleDown: { selectPolicy: "Max", policies: [{ type: "Percent", value: 100, periodSeconds: 15 }] },
+  });
+});
+
+test("a metric of an annotation that is null has no type", () => {
+  const annotations = { "autoscaling.alpha.kubernetes.io/metrics": "[null]" };
+  const newer = olderAutoscalerKind.conversion?.toStorage(object({ metadata: { ...metadata, annotations }, spec: { maxReplicas: 1 } }));
+
+  expect(newer?.["spec"].metrics).toEqual([{ type: "" }]);
 });
 
 test("an event has the fields of both groups under their names", () => {

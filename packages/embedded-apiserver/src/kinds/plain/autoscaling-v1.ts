@@ -1,6 +1,7 @@
 import type { ApiObject, Kind } from "../kind.ts";
 import { versionOf } from "../version-of.ts";
-import { horizontalPodAutoscalerKind } from "./autoscaling.ts";
+import { annotatedBehavior, annotatedList } from "./autoscaler-annotations.ts";
+import { defaultScaleDown, defaultScaleUp, horizontalPodAutoscalerKind } from "./autoscaling.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/autoscaling/v1/conversion.go and pkg/apis/autoscaling/annotations.go. */
 
@@ -69,12 +70,11 @@ function toOlder({ spec = {}, status = {}, metadata, ...rest }: Readonly<ApiObje
 function toNewer({ spec = {}, status = {}, metadata, ...rest }: Readonly<ApiObject>): ApiObject {
   const { scaleTargetRef, minReplicas, maxReplicas, targetCPUUtilizationPercentage: wanted }: Fields = spec;
   const { observedGeneration, lastScaleTime, currentReplicas, desiredReplicas, currentCPUUtilizationPercentage: current }: Fields = status;
-  const annotation = (name: string): unknown => parsed(metadata?.annotations?.[name]);
-  const others = annotation(metricsAnnotation);
-  const metrics = [...(Array.isArray(others) ? others.map(newerMetric) : []), ...(wanted === undefined ? [] : [cpuUse("target", wanted)])];
-  const behavior = annotation(behaviorAnnotation);
-  const known = annotation(currentMetricsAnnotation);
-  const conditions = annotation(conditionsAnnotation);
+  const { annotations = {} } = metadata ?? {};
+  const others = annotatedList(annotations[metricsAnnotation], "target") ?? [];
+  const metrics = [...others.map(newerMetric), ...(wanted === undefined ? [] : [cpuUse("target", wanted)])];
+  const behavior = annotatedBehavior(annotations[behaviorAnnotation]);
+  const known = annotatedList(annotations[currentMetricsAnnotation], "current");
   const inferred = current === undefined ? undefined : [cpuUse("current", current)];
   return {
     ...rest,
@@ -84,15 +84,15 @@ function toNewer({ spec = {}, status = {}, metadata, ...rest }: Readonly<ApiObje
       minReplicas,
       maxReplicas,
       metrics: metrics.length === 0 ? [cpuUse("target", 80)] : metrics,
-      behavior: isFields(behavior) && Object.keys(behavior).length > 0 ? jsonBehavior(behavior) : undefined,
+      behavior: behavior !== undefined && Object.keys(behavior).length > 0 ? jsonBehavior(behavior) : undefined,
     },
     status: {
       observedGeneration,
       lastScaleTime,
       currentReplicas,
       desiredReplicas,
-      currentMetrics: Array.isArray(known) ? known.map(newerStatus) : inferred,
-      conditions: Array.isArray(conditions) ? conditions : undefined,
+      currentMetrics: known?.map(newerStatus) ?? inferred,
+      conditions: annotatedList(annotations[conditionsAnnotation], "conditions"),
     },
   };
 }
@@ -115,16 +115,6 @@ function withAnnotations(metadata: ApiObject["metadata"], added: readonly (reado
   const kept = Object.entries(annotations ?? {}).filter(([name]) => !ownAnnotations.has(name));
   const all = Object.fromEntries([...kept, ...added]);
   return Object.keys(all).length === 0 ? others : { ...others, annotations: all };
-}
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The real server ignores annotations that it cannot read.
-    return undefined;
-  }
 }
 
 function olderMetric({ type, object, pods, resource, containerResource, external }: Fields): Fields {
@@ -273,14 +263,15 @@ function goRules(rules: Fields | undefined): Fields | null {
 }
 
 function jsonBehavior({ ScaleUp, ScaleDown }: Fields): Fields {
-  return { scaleUp: jsonRules(ScaleUp), scaleDown: jsonRules(ScaleDown) };
+  // Policies of rules that are there are validated before they get defaults.
+  return { scaleUp: jsonRules(ScaleUp, 0) ?? defaultScaleUp(), scaleDown: jsonRules(ScaleDown) ?? defaultScaleDown() };
 }
 
-function jsonRules(rules: Fields | null | undefined): Fields | undefined {
+function jsonRules(rules: Fields | null | undefined, window?: number): Fields | undefined {
   if (!isFields(rules)) return undefined;
   const { StabilizationWindowSeconds, SelectPolicy, Policies, Tolerance } = rules;
   return {
-    stabilizationWindowSeconds: StabilizationWindowSeconds ?? undefined,
+    stabilizationWindowSeconds: StabilizationWindowSeconds ?? window,
     selectPolicy: SelectPolicy ?? undefined,
     policies: (Policies as readonly Fields[] | null)?.map(({ Type: type, Value: value, PeriodSeconds: periodSeconds }) => ({
       type,

@@ -59,20 +59,25 @@ function applyAutoscalerDefaults({ spec }: ApiObject): void {
   if ((spec.metrics ?? []).length === 0)
     spec.metrics = [{ type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 80 } } }];
   if (spec.behavior === undefined) return;
-  spec.behavior.scaleUp = {
+  spec.behavior.scaleUp = { ...defaultScaleUp(), ...spec.behavior.scaleUp };
+  spec.behavior.scaleDown = { ...defaultScaleDown(), ...spec.behavior.scaleDown };
+}
+
+/** Source: Kubernetes v1.36.3 pkg/apis/autoscaling/v2/defaults.go. */
+export function defaultScaleUp(): object {
+  return {
     stabilizationWindowSeconds: 0,
     selectPolicy: "Max",
     policies: [
       { type: "Pods", value: 4, periodSeconds: 15 },
       { type: "Percent", value: 100, periodSeconds: 15 },
     ],
-    ...spec.behavior.scaleUp,
   };
-  spec.behavior.scaleDown = {
-    selectPolicy: "Max",
-    policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
-    ...spec.behavior.scaleDown,
-  };
+}
+
+/** Rules for scaling down, of the same source. */
+export function defaultScaleDown(): object {
+  return { selectPolicy: "Max", policies: [{ type: "Percent", value: 100, periodSeconds: 15 }] };
 }
 
 function metricsText(metrics: readonly Metric[], current: readonly Metric[]): string {
