@@ -107,6 +107,28 @@ test("a webhook whose connection breaks is called once, and one that asks for it
   expect(seen).toMatchSnapshot();
 });
 
+test("responses of webhooks that are no reviews", async ({ api, namespace, core }) => {
+  const json = { "content-type": "application/json" };
+  const sent: Readonly<Record<string, () => Response>> = {
+    "/empty": () => new Response("", { headers: json }),
+    "/no-content": () => new Response(undefined, { status: 204 }),
+    "/broken": () => new Response("{", { headers: { ...json, "content-length": "100" } }),
+    "/loop": () => new Response(undefined, { status: 307, headers: { location: "/loop" } }),
+    "/nowhere": () => new Response(undefined, { status: 307, headers: { location: "" } }),
+    "/json-error": () => new Response("{}", { status: 500, headers: json }),
+    "/text-error": () => new Response("no\n", { status: 500, headers: { "content-type": "text/plain" } }),
+    "/success": () => new Response('{"kind":"Status","apiVersion":"v1","status":"Success"}', { status: 500, headers: json }),
+  };
+  await using hooks = await Webhooks.start(api, namespace, sent);
+  const seen: Record<string, unknown> = {};
+  for (const path of Object.keys(sent)) {
+    await hooks.configure("Mutating", path.slice(1), { objectSelector: { matchLabels: { path: path.slice(1) } } }, path);
+    const created = await api.post(`${core}/configmaps?dryRun=All`, { metadata: { name: "a", labels: { path: path.slice(1) } } });
+    seen[path] = { message: messageOf(created, hooks), calls: hooks.reviews(path).length };
+  }
+  expect(seen).toMatchSnapshot();
+});
+
 test("an address belongs to a service from the moment that its creation waits for a webhook", async ({ api, namespace, core }) => {
   const path = `${core}/services`;
   const service = (name: string, spec: object = {}): object => ({ metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } });

@@ -5,7 +5,7 @@ import { ApiStatusError, type ApiStatus } from "../errors/api-status-error.ts";
 import { goJsonError } from "../json/go-json-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { GoError, goErrorText } from "./go-error.ts";
-import { bodyText, HttpsClient, type HttpsTarget } from "./https-client.ts";
+import { bodyText, HttpsClient, type HttpsRequest, type HttpsTarget } from "./https-client.ts";
 import type { WebhookClientConfig } from "./webhook-client-config.ts";
 import type { ServiceAddress, ServiceReference } from "./service-resolver.ts";
 
@@ -18,7 +18,7 @@ export interface WebhookClientOptions {
 
 const redirections: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Source: net/http of Go, `defaultCheckRedirect`. */
-const mostHops = 10;
+const mostRequests = 10;
 /** Repetitions of a call whose response has a `Retry-After`; source: k8s.io/client-go v0.36.3 rest/request.go. */
 const mostRetries = 10;
 
@@ -29,6 +29,9 @@ export class WebhookConfigError extends Error {
     this.name = "WebhookConfigError";
   }
 }
+
+/** A call has failed after its first response. The message does not name the address. */
+class LateError extends GoError {}
 
 /** Calls webhooks over HTTPS. Source: k8s.io/apiserver v0.36.3 pkg/util/webhook/client.go and k8s.io/client-go v0.36.3 rest/request.go. */
 export class WebhookClient implements Disposable {
@@ -52,7 +55,7 @@ export class WebhookClient implements Disposable {
     const address = `${addressOf(config)}?timeout=${goSeconds(timeoutSeconds)}`;
     const target = { url: new URL(address), caPem: caPemOf(config) };
     const text = await this.#exchange(config, target, { body: Buffer.from(jsonText(body)), timeoutSeconds }).catch((error: unknown) => {
-      if (error instanceof ApiStatusError) throw error;
+      if (error instanceof ApiStatusError || error instanceof LateError) throw error;
       throw new GoError(`Post ${JSON.stringify(address)}: ${goErrorText(error)}`);
     });
     return parseAnswer(text);
@@ -60,19 +63,21 @@ export class WebhookClient implements Disposable {
 
   /** Posts a body and follows redirections, as Go's client does. */
   async #follow(first: HttpsTarget, body: Uint8Array, signal: AbortSignal): Promise<IncomingMessage> {
-    const headers = { accept: "application/json, */*", "content-type": "application/json", "user-agent": "kube-apiserver-admission" };
+    const headers = { accept: "application/json, */*", "user-agent": "kube-apiserver-admission" };
+    const post = { method: "POST", body, headers: { ...headers, "content-type": "application/json" } };
     let target = first;
-    let sent: { readonly method: string; readonly body?: Uint8Array } = { method: "POST", body };
-    for (let hops = 0; ; hops++) {
-      const answer = await this.#https.send(target, { ...sent, headers, signal });
+    let sent: HttpsRequest = post;
+    for (let requests = 1; ; requests++) {
+      const answer = await this.#https.send(target, { ...sent, signal });
       const { statusCode = 0, headers: answered } = answer;
-      if (!redirections.has(statusCode) || answered.location === undefined) return answer;
-      if (hops === mostHops) throw new GoError(`stopped after ${mostHops} redirects`);
+      if (!redirections.has(statusCode) || !answered.location) return answer;
+      if (requests === mostRequests)
+        throw new LateError(`Post ${JSON.stringify(answered.location)}: stopped after ${mostRequests} redirects`);
       answer.resume();
       const url = new URL(answered.location, target.url);
       target = { ...target, url, address: url.host === target.url.host ? target.address : undefined };
       // Only these keep the method and the body.
-      if (statusCode !== 307 && statusCode !== 308) sent = { method: "GET" };
+      if (statusCode !== 307 && statusCode !== 308) sent = { method: "GET", headers };
     }
   }
 
@@ -84,7 +89,7 @@ export class WebhookClient implements Disposable {
   ): Promise<{ readonly answer: IncomingMessage; readonly text: string }> {
     for (let retries = 0; ; retries++) {
       const answer = await this.#follow(target, body, signal);
-      const text = await bodyText(answer);
+      const text = await completeText(answer, signal);
       const seconds = retryAfterSeconds(answer);
       if (seconds === undefined || retries === mostRetries) return { answer, text };
       await this.#wait(seconds, signal);
@@ -117,7 +122,10 @@ export class WebhookClient implements Disposable {
     try {
       const { answer, text } = await this.#repeat({ ...target, address }, body, expired.signal);
       const status = answer.statusCode ?? 0;
-      if (status < 200 || status > 206) throw statusError(status, text);
+      const type = answer.headers["content-type"] ?? "";
+      if (status < 200 || status > 206) throw statusError(status, text, type === "" || type.startsWith("text/"));
+      if (text === "")
+        throw new LateError(`0-length response with status code: ${status} and content type: ${type === "" ? "application/json" : type}`);
       return text;
     } catch (error) {
       if (expired.signal.aborted && !(error instanceof ApiStatusError)) throw deadlineExceeded();
@@ -127,6 +135,16 @@ export class WebhookClient implements Disposable {
 
   [Symbol.dispose](): void {
     this.#https[Symbol.dispose]();
+  }
+}
+
+/** Body of a response. @throws LateError if it breaks off */
+async function completeText(answer: IncomingMessage, signal: AbortSignal): Promise<string> {
+  try {
+    return await bodyText(answer);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new LateError("unexpected error when reading response body. Please retry. Original error: unexpected EOF");
   }
 }
 
@@ -185,10 +203,11 @@ const genericMessages: Readonly<Record<number, readonly [reason: string, message
   504: ["Timeout", "the server was unable to return a response in the time allotted, but may still be processing the request"],
 };
 
-function statusError(code: number, text: string): ApiStatusError {
+/** @param isText - whether the body is shown if it is no Status */
+function statusError(code: number, text: string, isText: boolean): ApiStatusError {
   const sent = tryStatus(text);
   if (sent !== undefined) return new ApiStatusError({ message: sent.message ?? "", code: sent.code ?? code, ...optional(sent) });
-  const server = text.trim();
+  const server = isText ? text.trim() : "unknown";
   const [reason, message] = genericMessages[code] ?? [
     code >= 500 ? "InternalError" : code === 403 ? "Forbidden" : "",
     code >= 500
@@ -207,7 +226,7 @@ function optional({ reason, details }: Partial<ApiStatus>): Pick<ApiStatus, "rea
 function tryStatus(text: string): Partial<ApiStatus> | undefined {
   try {
     const status = JSON.parse(text) as Partial<ApiStatus>;
-    return status.kind === "Status" && status.status !== undefined ? status : undefined;
+    return status.kind === "Status" && status.status === "Failure" ? status : undefined;
   } catch {
     return undefined;
   }

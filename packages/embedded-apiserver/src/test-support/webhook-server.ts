@@ -22,8 +22,8 @@ export interface WebhookServer extends AsyncDisposable {
 }
 
 /**
- * Answer to a review; a number is an HTTP status without a body, a URL a redirection that keeps the body, a Response one without a body, and
- * `Response.error()` breaks the connection.
+ * Answer to a review; a number is an HTTP status without a body, a URL a redirection that keeps the body, a Response is sent as it is and breaks
+ * off if its `content-length` is larger than its body, and `Response.error()` breaks the connection.
  */
 export type ReviewHandler = (review: Json) => Json;
 
@@ -49,7 +49,13 @@ export async function startWebhookServer(answers: Readonly<Record<string, Review
       .then((answer: Json) => {
         if (answer instanceof URL) return response.writeHead(307, { location: answer.pathname }).end();
         if (answer instanceof Response && answer.type === "error") return request.socket.destroy();
-        if (answer instanceof Response) return response.writeHead(answer.status, Object.fromEntries(answer.headers)).end();
+        if (answer instanceof Response)
+          return void answer.text().then((body) => {
+            response.writeHead(answer.status, Object.fromEntries(answer.headers));
+            const isBroken = Number(answer.headers.get("content-length") ?? 0) > body.length;
+            if (isBroken) response.write(body, () => request.socket.destroy());
+            else response.end(body);
+          });
         if (typeof answer === "number") return response.writeHead(answer).end();
         return response
           .writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" })
