@@ -91,7 +91,10 @@ function* admitUpdate(context: RestContext, { address, object, stored, plugins, 
   const admit = (stage: "mutate" | "validate"): Steps<void> => admitStage(stage, { address, object, stored, plugins, options });
   setNamespace(kind, object.metadata, namespace);
   checkName(object.metadata, address.name);
-  if (options.scope !== "all" || options.subresource !== undefined) yield* trackAfterConversion(context, kind, { object, old, options });
+  if (options.scope !== "all" || options.subresource !== undefined) {
+    if (kind.webhookConversion === undefined) trackFields(context, kind, { object, old, options });
+    else yield* trackAfterConversion(context, kind, { object, old, options });
+  }
   if (plugins.length > 0) {
     yield* admit("mutate");
     setNamespace(kind, object.metadata, namespace);
