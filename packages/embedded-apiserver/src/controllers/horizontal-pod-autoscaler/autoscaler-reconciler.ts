@@ -25,6 +25,8 @@ interface Target {
   readonly statusReplicas: number;
   /** `""` if the Scale has none. */
   readonly selector: string;
+  /** The selector; `undefined` if the Scale has none. */
+  readonly matcher: LabelMatcher | undefined;
 }
 
 /** Reconciles autoscalers. Source: Kubernetes v1.36.3 pkg/controller/podautoscaler/horizontal.go, `reconcileAutoscaler`. */
@@ -124,11 +126,17 @@ export class AutoscalerReconciler {
     try {
       const scale = yield* this.#context.cluster.readScale(kind, metadata.namespace ?? "", name);
       const [wanted, status] = [isJsonObject(scale["spec"]) ? scale["spec"] : {}, isJsonObject(scale["status"]) ? scale["status"] : {}];
+      const selector = typeof status["selector"] === "string" ? status["selector"] : "";
+      const parsed = tryParseSelector(selector);
+      // Source: k8s.io/client-go v0.36.3 scale/client.go and scale/scheme/autoscalingv1/conversion.go.
+      if (parsed instanceof ApiStatusError)
+        return `received an object from a /scale endpoint which was not convertible to autoscaling Scale: failed to parse target selector: couldn't parse the selector string ${JSON.stringify(selector)}: ${parsed.message}`;
       return {
         kind,
         replicas: Number(wanted["replicas"] ?? 0),
         statusReplicas: Number(status["replicas"] ?? 0),
-        selector: typeof status["selector"] === "string" ? status["selector"] : "",
+        selector,
+        matcher: parsed,
       };
     } catch (error) {
       if (error instanceof ApiStatusError) return error.message;
@@ -188,7 +196,7 @@ export class AutoscalerReconciler {
   #selectPods(
     key: string,
     autoscaler: Readonly<ApiObject>,
-    { selector }: Target,
+    { selector, matcher }: Target,
     draft: AutoscalerStatusDraft,
   ): readonly Readonly<ApiObject>[] | string {
     const refuse = (reason: string, message: string, condition: string = message): string => {
@@ -196,9 +204,6 @@ export class AutoscalerReconciler {
       draft.set("ScalingActive", "False", reason === "SelectorRequired" ? "InvalidSelector" : reason, condition);
       return message;
     };
-    const matcher = tryParseSelector(selector);
-    if (matcher instanceof ApiStatusError)
-      return refuse("InvalidSelector", `couldn't convert selector into a corresponding internal selector object: ${matcher.message}`);
     if (matcher === undefined) return refuse("SelectorRequired", "selector is required", "the HPA target's scale is missing a selector");
     this.#selectors.set(key, matcher);
     const { namespace } = autoscaler.metadata;

@@ -230,9 +230,19 @@ function* externalProposal(
   const prefix = `unable to get external metric ${scaled.namespace}/${name}/${goSelector(metric.selector)}: `;
   const reading = client.external(name, scaled.namespace, formatLabelSelector(metric.selector));
   const values = yield* explained(prefix, reading, context);
-  const total = values.reduce((sum, value) => sum + value, 0);
+  const total = isPerPod(target) ? perPodTotal(values) : values.reduce((sum, value) => sum + value, 0);
   const { replicas, current } = sharedOrDivided(scaled, total, target, tolerances);
   return { replicas, name: externalName(metric), status: { type: "External", external: { metric, current } } };
+}
+
+/** The real controller takes a negative sum as an overflow. Source: replica_calculator.go, `GetExternalPerPodMetricReplicas`. */
+function perPodTotal(values: readonly number[]): number {
+  let sum = 0;
+  for (const value of values) {
+    sum += value;
+    if (sum < 0) return Number(highest);
+  }
+  return sum;
 }
 
 function isPerPod({ averageValue }: MetricTarget): boolean {

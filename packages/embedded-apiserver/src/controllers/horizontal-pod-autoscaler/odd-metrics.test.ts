@@ -92,7 +92,7 @@ test.each([
 test.each([
   ["1e3", 5],
   ["0.0000000001", 1],
-  ["-90", 1],
+  ["-90", 5],
   ["99999999999999999999999", 5],
 ])("the value %j of a metric is a number", async (value, wanted) => {
   const here = await widgetWorld({ external: () => [value] }, [external("queue", "30")]);
@@ -111,8 +111,8 @@ test("a metric that fails beside another does not prevent scaling up", async () 
 test("an invalid selector of the target is reported", async () => {
   const here = await widgetWorld({ external: () => ["90"] }, [external("queue", "30")], { status: { selector: "app in (" } });
   await here.pass(15);
-  expect(condition(here, "ScalingActive")).toMatch(
-    /^False InvalidSelector: couldn't convert selector into a corresponding internal selector object: unable to parse requirement: /,
+  expect(condition(here, "AbleToScale")).toMatch(
+    /^False FailedGetScale: .*: failed to parse target selector: couldn't parse the selector string "app in \(": unable to parse requirement: /,
   );
 });
 

@@ -190,5 +190,5 @@ export function sharedReplicas(pods: readonly Readonly<ApiObject>[], replicas: n
 export function dividedReplicas(replicas: number, total: number, target: number, tolerances: Tolerances): Proposal {
   const ratio = total / (target * replicas);
   const wanted = isWithin(tolerances, ratio) ? replicas : Math.min(Math.ceil(total / target), 2 ** 31 - 1);
-  return { replicas: wanted, milli: Math.ceil(total / replicas) };
+  return { replicas: wanted, milli: total >= 2 ** 63 ? total : Math.ceil(total / replicas) };
 }
