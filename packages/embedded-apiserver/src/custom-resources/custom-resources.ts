@@ -37,11 +37,20 @@ export function serveCustomResources({ cluster, clock, random, kinds, onError }:
   const cleanUp = resources.use(new CustomResourceCleanUp({ cluster, clock }));
   resources.use(
     cluster.watch(customResourceDefinitionKind, ({ type, object }) => {
-      if (type === "DELETED") return withdraw(object.metadata.name);
+      if (type === "DELETED") {
+        withdraw(object.metadata.name);
+        return syncGroup(object["spec"].group);
+      }
       sync(object.metadata.name);
     }),
   );
   return resources;
+
+  /** Gives names that a deleted definition had to others. Source: pkg/controller/status/naming_controller.go, `requeueAllOtherGroupCRDs`. */
+  function syncGroup(group: string): void {
+    for (const { metadata, ...definition } of cluster.list(customResourceDefinitionKind))
+      if (definition["spec"].group === group) sync(metadata.name);
+  }
 
   function sync(name: string): void {
     runResumably(() => syncNow(name))?.catch(onError);

@@ -1,5 +1,5 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
-import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { cloneJson, isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 
 /**
@@ -50,7 +50,7 @@ export function applySchemaDefaults(value: JsonValue, schema: JsonSchema): void 
   if (!isJsonObject(value)) return;
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     if (property.default !== undefined && (!Object.hasOwn(value, name) || isWrongNull(value[name], property)))
-      value[name] = cloneJson(property.default);
+      setMember(value, name, cloneJson(property.default));
   }
   for (const [name, member] of Object.entries(value)) {
     const property = memberSchema(schema, name);

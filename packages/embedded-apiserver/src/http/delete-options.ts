@@ -39,7 +39,7 @@ function queryOptions(query: URLSearchParams): JsonObject {
   if (policy !== null) options["propagationPolicy"] = policy;
   const orphan = query.get("orphanDependents");
   if (orphan !== null) options["orphanDependents"] = orphan !== "0" && orphan !== "false";
-  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  const dryRun = query.getAll("dryRun");
   if (dryRun.length > 0) options["dryRun"] = dryRun;
   return options;
 }

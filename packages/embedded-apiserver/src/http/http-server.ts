@@ -34,6 +34,9 @@ type Response = ServerResponse | Http2ServerResponse;
 /** Source: k8s.io/apiserver v0.36.3 pkg/server/secure_serving.go, `IdleTimeout`. */
 const idleTimeoutMs = 90_000;
 
+/** Limit of the request line and the headers, of HTTP/1.1; source: Go's net/http/server.go, `DefaultMaxHeaderBytes`. */
+const headerLimitBytes = 1 << 20;
+
 /** Headers that HTTP/2 forbids. */
 const connectionHeaders: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "keep-alive"]);
 
@@ -55,6 +58,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   // Read by the HTTP/1.1 side of the server, but missing in the types.
   Object.assign(server, {
     keepAliveTimeout: idleTimeoutMs,
+    maxHeaderSize: headerLimitBytes,
     shouldUpgradeCallback: (request: IncomingMessage) => isUpgrade(request, options.isForwarded),
   });
   const sockets = new Set<Socket>();
@@ -134,12 +138,17 @@ async function answerUpgrade(
 function toApiRequest(request: Request, body: Uint8Array): ApiRequest {
   return {
     method: request.method ?? "GET",
-    url: request.url ?? "/",
+    url: originForm(request.url ?? "/"),
     headers: request.headers as Readonly<Record<string, string | undefined>>,
     body,
     certificate: clientCertificate(request.socket),
     hasForeignCertificate: hasForeignCertificate(request.socket),
   };
+}
+
+/** A target with scheme and host, as clients send it to proxies, names the same path (RFC 9112, section 3.2.2). */
+function originForm(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]*/i, "") || "/";
 }
 
 function hasForeignCertificate(socket: Socket): boolean {

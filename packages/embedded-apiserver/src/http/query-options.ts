@@ -105,7 +105,7 @@ export interface WriteQuery {
  */
 export function parseWriteQuery(query: URLSearchParams, optionsKind: string): WriteQuery {
   const errors: FieldError[] = fieldManagerErrors(query.get("fieldManager") ?? "");
-  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  const dryRun = query.getAll("dryRun");
   const fieldValidation = query.get("fieldValidation") ?? "";
   for (const value of dryRun) {
     if (value !== "All")
@@ -146,6 +146,8 @@ export function integerOf(query: URLSearchParams, name: string): number | undefi
   const text = query.get(name);
   if (text === null || text === "") return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (BigInt.asIntN(64, BigInt(text.replace("+", ""))) !== BigInt(text.replace("+", "")))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
   return Number(text);
 }
 

@@ -21,7 +21,7 @@ export interface ResourceTarget {
  * @returns `undefined` for a path that names no resource, such as a discovery document
  */
 export function parseResourcePath(path: string): ResourceTarget | undefined {
-  const segments = path.split("/").slice(1).map(tryDecode);
+  const segments = decodedPath(path).split("/").slice(1);
   const isCore = segments[0] === "api";
   if (!isCore && segments[0] !== "apis") return undefined;
   const [group = "", version = "", ...below] = isCore ? ["", ...segments.slice(1)] : segments.slice(1);
@@ -41,10 +41,11 @@ function splitNamespace(parts: readonly string[]): { namespace: string | undefin
   return { namespace, parts: parts.slice(2) };
 }
 
-function tryDecode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+/**
+ * Replaces the escapes of a whole path, so that `%2F` separates segments, as in Go's `URL.Path`. Bytes that are no UTF-8 become U+FFFD.
+ *
+ * @param path - every `%` is followed by two hexadecimal digits
+ */
+export function decodedPath(path: string): string {
+  return path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8"));
 }

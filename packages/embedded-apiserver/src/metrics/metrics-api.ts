@@ -1,3 +1,4 @@
+import { decodedPath } from "../http/request-target.ts";
 import type { Clock } from "@virtual-kubelet/clock";
 import { addQuantities, formatQuantity, parseQuantity, rfc3339, type Quantity } from "@virtual-kubelet/kubernetes";
 import { notFound } from "../errors/api-status-error.ts";
@@ -45,7 +46,7 @@ export function metricsKinds({ container, node }: MetricsSource): readonly Kind[
  * @throws ApiStatusError 404 for an object without metrics
  */
 export function metricsResponse(context: MetricsContext, path: string, query: URLSearchParams): ApiResponse | undefined {
-  const [root, group, version, ...rest] = path.slice(1).split("/").map(decodeURIComponent);
+  const [root, group, version, ...rest] = decodedPath(path).slice(1).split("/");
   const { source } = context;
   if (root !== "apis" || rest.length === 0) return undefined;
   if (group === resourceGroup && version === "v1beta1" && metricsKinds(source).length > 0) return resourceResponse(context, rest, query);

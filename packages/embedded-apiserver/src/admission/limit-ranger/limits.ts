@@ -2,6 +2,7 @@ import {
   compareQuantities,
   formatQuantity,
   formatResources,
+  ownValue,
   parseQuantity,
   podLimits,
   podRequests,
@@ -74,7 +75,13 @@ function limitProblems(
     Object.keys(amounts)
       .toSorted()
       .flatMap((name) => {
-        const problem = problemOf({ type, name, bound: quantity(amounts[name] ?? "0"), request: requests[name], limit: limits[name] });
+        const problem = problemOf({
+          type,
+          name,
+          bound: quantity(amounts[name] ?? "0"),
+          request: ownValue(requests, name),
+          limit: ownValue(limits, name),
+        });
         return problem === undefined ? [] : [problem];
       });
   return [...check(min, minProblem), ...check(max, maxProblem), ...check(ratios, ratioProblem)];
@@ -122,7 +129,7 @@ export function claimLimitProblems({ spec }: Readonly<ApiObject>, limits: readon
       ...limitProblems({ type: limit.type, min: limit.min ?? {} }, requests, {}),
       ...Object.entries(limit.max ?? {}).flatMap(([name, bound]) => {
         const text = `maximum ${name} usage per ${limit.type} is ${bound}`;
-        const request = requests[name];
+        const request = ownValue(requests, name);
         if (request === undefined) return [`${text}.  No request is specified`];
         return compareQuantities(quantity(request), quantity(bound)) > 0 ? [`${text}, but request is ${request}`] : [];
       }),

@@ -1,4 +1,4 @@
-import { compareQuantities, formatQuantity, parseQuantity } from "@virtual-kubelet/kubernetes";
+import { compareQuantities, formatQuantity, ownValue, parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { duplicate, forbiddenField, invalidValue, required } from "../validation/field-errors.ts";
@@ -208,7 +208,7 @@ function limitErrors(limit: LimitRangeItem, field: string): FieldError[] {
 
 /** Checks the order of the amounts of one resource. */
 function orderErrors(name: string, limit: LimitRangeItem, field: string): FieldError[] {
-  const [min, max, byDefault, request] = [limit.min?.[name], limit.max?.[name], limit.default?.[name], limit.defaultRequest?.[name]];
+  const [min, max, byDefault, request] = [limit.min, limit.max, limit.default, limit.defaultRequest].map((part) => ownValue(part, name));
   const isGreater = (a: string | undefined, b: string | undefined): boolean =>
     a !== undefined && b !== undefined && compareQuantities(parseQuantity(a), parseQuantity(b)) > 0;
   const error = (part: string, value: string | undefined, problem: string): FieldError =>
@@ -226,7 +226,7 @@ function orderErrors(name: string, limit: LimitRangeItem, field: string): FieldE
       : []),
     ...(isGreater(min, byDefault) ? [error("default", min, `min value ${min} is greater than default value ${byDefault}`)] : []),
     ...(isGreater(byDefault, max) ? [error("default", max, `default value ${byDefault} is greater than max value ${max}`)] : []),
-    ...ratioErrors(limit.maxLimitRequestRatio?.[name], { min, max }, `${field}.maxLimitRequestRatio[${name}]`),
+    ...ratioErrors(ownValue(limit.maxLimitRequestRatio, name), { min, max }, `${field}.maxLimitRequestRatio[${name}]`),
     ...(!isOvercommitAllowed(name) && byDefault !== undefined && request !== undefined && byDefault !== request
       ? [error("defaultRequest", request, `default value ${byDefault} must equal to defaultRequest value ${request} in ${name}`)]
       : []),

@@ -1,4 +1,4 @@
-import { containerResources, formatResources, isPodLevelResource, parseQuantity } from "@virtual-kubelet/kubernetes";
+import { containerResources, formatResources, isPodLevelResource, ownValue, parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../kind.ts";
 import { forbiddenField, invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
 import {
@@ -64,7 +64,7 @@ function requirementErrors(
   for (const [name, text] of Object.entries(requests)) {
     const path = `${field}.requests[${name}]`;
     errors.push(...nameErrors(name, path), ...amountErrors(name, text, path), ...hugePageErrors(name, text, path));
-    errors.push(...limitErrors(name, text, { limit: limits[name], field }));
+    errors.push(...limitErrors(name, text, { limit: ownValue(limits, name), field }));
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
@@ -97,7 +97,7 @@ function limitErrors(
 function consistencyErrors(spec: PodSpec, { requests = {}, limits = {} }: ResourceRequirements, field: string): FieldError[] {
   const errors: FieldError[] = [];
   for (const [name, text] of Object.entries(formatResources(containerResources(spec, "requests")))) {
-    const own = requests[name];
+    const own = ownValue(requests, name);
     if (own !== undefined && parseQuantity(text).nano > parseQuantity(own).nano) {
       errors.push(
         invalidValue(`${field}.requests[${name}]`, own, `must be greater than or equal to aggregate container requests of ${text}`),
@@ -106,7 +106,7 @@ function consistencyErrors(spec: PodSpec, { requests = {}, limits = {} }: Resour
   }
   for (const [index, container] of (spec.containers ?? []).entries()) {
     for (const [name, text] of Object.entries(container.resources.limits ?? {})) {
-      const own = limits[name];
+      const own = ownValue(limits, name);
       if (own !== undefined && parseQuantity(text).nano > parseQuantity(own).nano) {
         errors.push(
           invalidValue(`${field}.containers[${index}][${name}].limits`, text, `must be less than or equal to pod limits of ${own}`),
