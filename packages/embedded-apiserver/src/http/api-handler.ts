@@ -99,8 +99,15 @@ function splitUrl(url: string): { path: string; query: URLSearchParams } {
   const path = mark < 0 ? url : url.slice(0, mark);
   return {
     path: path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path,
-    query: new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)),
+    query: new URLSearchParams(mark < 0 ? "" : withoutSemicolons(url.slice(mark + 1))),
   };
+}
+
+/** Drops parameters with a semicolon. Source: Go's net/url/url.go, `parseQuery`. */
+function withoutSemicolons(query: string): string {
+  if (!query.includes(";")) return query;
+  const parameters = query.split("&");
+  return parameters.filter((parameter) => !parameter.includes(";")).join("&");
 }
 
 function publicResponse(context: ApiHandlerContext, request: ApiRequest, path: string): ApiResponse {

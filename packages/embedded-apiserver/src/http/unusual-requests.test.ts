@@ -31,6 +31,12 @@ test("integers of more than 64 bits are out of range", async () => {
   expect((await server.request("GET", `${configMaps}?limit=9223372036854775807`)).status).toBe(200);
 });
 
+test("a parameter with a semicolon is not read", async () => {
+  await using server = await startTestServer();
+
+  expect((await server.request("GET", `${configMaps}?limit=1;watch=1&pretty=0`)).status).toBe(200);
+});
+
 test("an escaped slash separates segments, and a name may have any bytes", async () => {
   await using server = await startTestServer();
   await server.request("POST", configMaps, { metadata: { name: "a" } });
