@@ -86,10 +86,17 @@ test("a pod that cannot be reached is 503", async () => {
   });
 });
 
-test.each(["80@192.0.2.9", "80/admin", "80?", "80#", "http", "-1", "99999", "0"])("a port %s leads nowhere", async (port) => {
+test.each(["80@192.0.2.9", "80?", "80#", "http", "-1", "99999", "0"])("a port %s leads nowhere", async (port) => {
   const world = startWithPod();
 
   expect(await world.refusal(`${pods}/web:${encodeURIComponent(port)}/proxy/a`)).toMatchObject({ code: 503 });
+  expect(world.sent).toEqual([]);
+});
+
+test("an escaped slash in a port separates segments, so that the path leads nowhere", async () => {
+  const world = startWithPod();
+
+  await expect(world.ask(`${pods}/web:80%2Fadmin/proxy/a`)).rejects.toThrow("names no resource");
   expect(world.sent).toEqual([]);
 });
 
