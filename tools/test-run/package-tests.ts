@@ -36,6 +36,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/conformance/remote-template", "template", "create-provider", "testing"],
   ["e2e/conformance/template", "template", "create-provider", "testing"],
   ["e2e/conformance/zun", "zun", "testing"],
+  ["e2e/control-plane/compaction", "embedded-apiserver"],
   ["e2e/control-plane/access-rights", "core", "cli"],
   ["e2e/control-plane/api-server-restart", "core", "kube-client"],
   ["e2e/control-plane/bare-api-server", "embedded-apiserver"],

@@ -54,6 +54,9 @@ const badEscape: ApiResponse = {
   body: Buffer.from("400 Bad Request"),
 };
 
+/** Paths that Go handlers serve, which look at no method; the others of discovery are routes for GET. */
+const handlerPath = /^\/(apis(\/[^/]+)?|openapi\/v[23](\/.*)?)?$/;
+
 /** Handles a request, synchronously unless a kubelet is called. Never throws: errors become responses. */
 export function handleRequest(context: ApiHandlerContext, request: ApiRequest): Answer {
   const warnings: string[] = [];
@@ -111,7 +114,7 @@ function withoutSemicolons(query: string): string {
 }
 
 function publicResponse(context: ApiHandlerContext, request: ApiRequest, path: string): ApiResponse {
-  if (request.method !== "GET" && (request.method !== "HEAD" || path === "/version")) throw methodNotAllowed();
+  if (path === "/version" && request.method !== "GET") throw methodNotAllowed();
   if (path === "/version") return rawJson(200, context.version);
   return healthPath.test(path) ? text(200, "ok") : text(404, "404 page not found\n");
 }
@@ -123,7 +126,7 @@ function privateResponse(
 ): Answer {
   const forwarded = context.forward?.(request, path, user);
   if (forwarded !== undefined) return forwarded;
-  if (request.method === "GET") {
+  if (request.method === "GET" || handlerPath.test(path)) {
     if (path === "/") return rawJson(200, { paths: rootPaths(context) });
     const document = context.discovery(path, query, request.headers["accept"]);
     if (document !== undefined) return discoveryAnswer(request, path, document);

@@ -60,7 +60,7 @@ function toDeleteOptions(options: JsonObject): ParsedDeleteOptions {
     gracePeriodSeconds: typeof gracePeriodSeconds === "number" ? gracePeriodSeconds : undefined,
     uid: textOf(preconditions["uid"]),
     resourceVersion: textOf(preconditions["resourceVersion"]),
-    propagationPolicy: textOf(policy) as DeleteOptions["propagationPolicy"],
+    propagationPolicy: (typeof policy === "string" ? policy : undefined) as DeleteOptions["propagationPolicy"],
     dryRun: Array.isArray(dryRun) && dryRun.length > 0,
     acceptedIfPending: orphanDependents === false,
     requestOptions: () => {

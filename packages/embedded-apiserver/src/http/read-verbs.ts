@@ -3,7 +3,7 @@ import { ApiStatusError, notAcceptableForm, notFound, tooLargeResourceVersion } 
 import { fieldMatcher } from "../selectors/field-selector.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { encodeProtobuf, encodeProtobufList, encodeWatchFrame, type JsonFields } from "../kinds/schema/protobuf-encode.ts";
-import { listObjects, parseVersion, type ListPage } from "../rest/list.ts";
+import { listObjects, parseVersion, type ListPage, versionProblem } from "../rest/list.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 import { WatchStream, type WatchOptions } from "../storage/watch.ts";
 import type { ApiResponse } from "./api-request.ts";
@@ -99,10 +99,7 @@ function watchVerb(
       resourceVersion: options.resourceVersion === "" ? undefined : parseVersion(options.resourceVersion),
       sendInitialEvents: options.sendInitialEvents,
       allowBookmarks: options.allowWatchBookmarks,
-      timeoutMs:
-        options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
-          ? options.timeoutSeconds * 1000
-          : minWatchMs * (1 + context.random.next()),
+      timeoutMs: watchMs(options.timeoutSeconds ?? 0) ?? minWatchMs * (1 + context.random.next()),
       transform: watchTransform(context, call),
       asBookmark:
         form === "metadata"
@@ -116,14 +113,16 @@ function watchVerb(
   return stream(watch, isProtobuf ? `${mediaTypes.protobuf};stream=watch` : mediaTypes.json);
 }
 
+/** Time of a watch as Go computes it, in nanoseconds of 64 bits: what is negative or overflows has passed. @returns `undefined` for 0 */
+function watchMs(seconds: number): number | undefined {
+  const nanoseconds = BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n);
+  return nanoseconds === 0n ? undefined : Math.max(0, Number(nanoseconds) / 1e6);
+}
+
 /** The real server sets no reason in this error. */
 function checkVersionText(text: string): void {
-  if (/^\d*$/.test(text)) return;
-  const given = JSON.stringify(text);
-  throw new ApiStatusError({
-    code: 500,
-    message: `resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax`,
-  });
+  const message = versionProblem(text);
+  if (message !== undefined) throw new ApiStatusError({ code: 500, message });
 }
 
 function protobufFrame(type: string, object: JsonFields): Buffer {

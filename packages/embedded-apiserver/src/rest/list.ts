@@ -110,11 +110,16 @@ function tooOldToContinue(continuation: Continuation): Error {
  */
 export function parseVersion(text: string): number {
   if (text === "") return 0;
-  if (!/^\d+$/.test(text))
-    throw badRequest(
-      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
+  const problem = versionProblem(text);
+  if (problem !== undefined) throw badRequest(`invalid resource version: ${problem}`);
   return Number(text);
+}
+
+/** Why a text is no version. Source: Go's strconv/atoi.go, `ParseUint`. @returns `undefined` for a version and for no text */
+export function versionProblem(text: string): string | undefined {
+  const problem = /^\d*$/.test(text) ? (BigInt(text) >= 2n ** 64n ? "value out of range" : undefined) : "invalid syntax";
+  const given = JSON.stringify(text);
+  return problem === undefined ? undefined : `resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: ${problem}`;
 }
 
 function keyOf({ object }: StoredObject): string {
