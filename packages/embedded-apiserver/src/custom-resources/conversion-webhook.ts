@@ -1,7 +1,7 @@
 import type { Random } from "@virtual-kubelet/clock";
 import { ApiStatusError } from "../errors/api-status-error.ts";
 import { aggregateProblems } from "../errors/aggregate-problems.ts";
-import { goJson, goJsonType } from "../json/go-json.ts";
+import { goJson, goJsonType, goTypeOf } from "../json/go-json.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, FieldError, WebhookConversion } from "../kinds/kind.ts";
 import { labelsErrors } from "../kinds/validation/labels.ts";
@@ -123,16 +123,6 @@ const errorsOf = {
   labels: (values: Record<string, string>): FieldError[] => labelsErrors(values, "metadata.labels"),
   annotations: (values: Record<string, string>): FieldError[] => annotationsErrors(values, "metadata.annotation"),
 };
-
-/** Type of a decoded JSON value as Go's `%T` prints it. */
-function goTypeOf(value: JsonValue): string {
-  if (value === null) return "<nil>";
-  if (Array.isArray(value)) return "[]interface {}";
-  if (typeof value === "bigint") return "int64";
-  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
-  if (typeof value === "object") return "map[string]interface {}";
-  return typeof value === "boolean" ? "bool" : "string";
-}
 
 function restored({ metadata }: Readonly<ApiObject>, given: JsonObject, subject: string): ApiObject["metadata"] {
   const { labels: _labels, annotations: _annotations, ...kept } = metadata;

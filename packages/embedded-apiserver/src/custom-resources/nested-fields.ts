@@ -1,5 +1,5 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
-import { goText } from "../json/go-json.ts";
+import { goText, goTypeOf } from "../json/go-json.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 
 /** Why a field cannot be read, in the words of the real server. */
@@ -48,13 +48,4 @@ function nestedField(object: JsonValue, path: string): { readonly value: JsonVal
 
 function wrongType(fields: readonly string[], value: JsonValue, expected: string): NestedProblem {
   return { problem: `.${fields.join(".")} accessor error: ${goText(value)} is of the type ${goTypeOf(value)}, expected ${expected}` };
-}
-
-function goTypeOf(value: JsonValue): string {
-  if (value === null) return "<nil>";
-  if (Array.isArray(value)) return "[]interface {}";
-  if (typeof value === "object") return "map[string]interface {}";
-  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
-  if (typeof value === "bigint") return "int64";
-  return typeof value === "boolean" ? "bool" : typeof value;
 }

@@ -47,6 +47,16 @@ export function goJsonType(value: unknown): string {
   return typeof value === "bigint" ? "number" : typeof value;
 }
 
+/** Type of a decoded JSON value as Go's `%T` prints it. */
+export function goTypeOf(value: JsonValue): string {
+  if (value === null) return "<nil>";
+  if (Array.isArray(value)) return "[]interface {}";
+  if (typeof value === "object") return "map[string]interface {}";
+  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
+  if (typeof value === "bigint") return "int64";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}
+
 /** As {@link goJsonType}, for a target that is no text: a number is named with its digits. */
 export function goJsonTypeWithDigits(value: unknown): string {
   const type = goJsonType(value);
