@@ -1,4 +1,5 @@
 import { eventually } from "@virtual-kubelet/testing";
+import { fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
@@ -6,6 +7,7 @@ import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import { platform } from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Program } from "../support/program.ts";
@@ -88,6 +90,32 @@ test("a port that is taken, and a kubeconfig that cannot be written, end it with
   expect(await nowhere.exit).toBe(1);
   expect(nowhere.stderr).toMatch(/^embedded-apiserver: ENOENT.*missing\/kubeconfig.*\n$/);
   taken.close();
+});
+
+test.runIf(platform === "linux")(
+  "starts once again in its process, with settings that need less memory and the same arguments",
+  async () => {
+    await using program = start("--kubeconfig", "kubeconfig", "--context", "a b");
+    await eventually(() => expect(program.stdout).toContain("export KUBECONFIG"), soon);
+
+    const words = readFileSync(`/proc/${program.pid}/cmdline`, "utf8").split("\0");
+    expect(words.filter((word) => word === "--max-semi-space-size=8")).toHaveLength(1);
+    expect(words.slice(words.indexOf(main))).toEqual([main, "--kubeconfig", "kubeconfig", "--context", "a b", ""]);
+    expect(readFileSync(`/proc/${program.pid}/environ`, "utf8")).toContain("MALLOC_MMAP_THRESHOLD_=32768");
+  },
+);
+
+test("serves as the child of a Node.js program that has a channel to it", async () => {
+  const child = fork(main, ["--kubeconfig", "kubeconfig"], {
+    cwd: folder,
+    silent: true,
+    execArgv: ["--conditions=@virtual-kubelet/source", "--disable-warning=ExperimentalWarning"],
+  });
+  const exit = once(child, "exit");
+
+  expect(String(await once(child.stdout ?? child, "data"))).toContain("export KUBECONFIG");
+  child.kill("SIGTERM");
+  expect(await exit).toEqual([0, null]);
 });
 
 test("a flag that is wrong is named, and nothing is started", async () => {

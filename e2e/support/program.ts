@@ -57,6 +57,12 @@ export class Program implements AsyncDisposable {
       onTestFailed(() => console.error(this.stderr.trimEnd().split("\n").slice(-80).join("\n")));
   }
 
+  /** @throws Error if it could not be started */
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error("the program could not be started");
+    return this.#child.pid;
+  }
+
   /** Exit code, or the signal that ended the program. */
   get exit(): Promise<number | NodeJS.Signals> {
     return this.#exit;

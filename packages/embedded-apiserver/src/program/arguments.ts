@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { ServerSettings } from "./server-thread.ts";
+import type { ServerSettings } from "./serve.ts";
 
 /** Parsed command line. */
 export type Arguments =

@@ -1,12 +1,10 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { memoryFlags } from "../restart-with-less-memory.ts";
 
 /** Programs that envtest starts, and the modules that take their place. */
 const programs = { "kube-apiserver": "./kube-apiserver", etcd: "./etcd" } as const;
-
-/** A smaller young generation needs a third less memory at the same speed. */
-const memoryFlags = ["--max-semi-space-size=8"];
 
 /**
  * Writes executables `kube-apiserver` and `etcd` that envtest starts in the place of the real ones. They run this package where it is, with
