@@ -39,7 +39,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
       tools: {
         entry: [
           "{bootstrap-objects,conformance,declarative-rules,demo-picture,e2e-docker,image,kube-apiserver-flags,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
-          "{bundle-dependency,bundle-package,pack,pack-template,patient-waits,property-seed,protobuf-messages,record-api-answers,set-scope,test,write-object-types}.ts!",
+          "{bundle-dependency,bundle-package,pack,pack-template,patient-waits,property-seed,protobuf-messages,record-api-answers,remove-unused-declarations,set-scope,test,write-object-types}.ts!",
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",
           // Named in typedoc.json.

@@ -127,7 +127,8 @@ test("no probe fails while Nomad is unreachable, and probes continue afterwards"
   expect(reasons()).not.toContain("Unhealthy");
   rig.nomad.fault = undefined;
 
-  await expect.poll(async () => (await statusOf(ref))?.restartCount).toBe(1);
+  // The probe fails at once after each restart, so that the count may have passed 1 when it is read.
+  await expect.poll(async () => (await statusOf(ref))?.restartCount).toBeGreaterThanOrEqual(1);
 });
 
 test("a restarted program keeps the known results, so that containers stay ready", async () => {

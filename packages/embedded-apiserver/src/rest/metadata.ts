@@ -65,8 +65,8 @@ function nameErrors(kind: Kind, { name, namespace }: ApiMetadata): FieldError[] 
 }
 
 /** Source: the same file, `ValidateAnnotations`. */
-export function annotationsErrors(annotations: Readonly<Record<string, string>> = {}, field: string): FieldError[] {
-  const entries = Object.entries(annotations);
+export function annotationsErrors(annotations: Readonly<Record<string, string>> | undefined, field: string): FieldError[] {
+  const entries = Object.entries(annotations ?? {});
   const errors = entries.flatMap(([key]) => each(field, key, labelKeyProblems(key.toLowerCase())));
   const bytes = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   return bytes > annotationsLimitBytes ? [...errors, tooLong(field, annotationsLimitBytes)] : errors;
