@@ -1,7 +1,5 @@
 import type { ApiObject, Kind, ObjectReader } from "../kinds/kind.ts";
 import type { KindChange } from "../kinds/kind-table.ts";
-import type { JsonObject } from "../json/json-value.ts";
-import type { Steps } from "./steps.ts";
 
 /** A change of an object. `object` is the state after the change; for a deletion the last state. */
 export interface ClusterEvent {
@@ -44,10 +42,6 @@ export interface Cluster extends ObjectReader {
   values(kind: Kind, namespace?: string): Iterable<Readonly<ApiObject>>;
   /** Binds a pod to a node, like a POST to `pods/binding`. @throws ApiStatusError */
   bind(namespace: string, pod: string, node: string): void;
-  /** Reads the `scale` subresource. Waits only for a conversion webhook. @throws ApiStatusError 404, or 500 if there are no replicas */
-  readScale(kind: Kind, namespace: string, name: string): Steps<JsonObject>;
-  /** Sets the replicas of the `scale` subresource. Waits only for webhooks. @throws ApiStatusError */
-  writeScale(kind: Kind, namespace: string, name: string, replicas: number): Steps<void>;
   /** Calls the listener after every later change of an object of the kind. */
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable;
   /** Currently served kinds. Kinds of custom resources come and go. */

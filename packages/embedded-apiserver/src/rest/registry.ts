@@ -16,6 +16,7 @@ import { deleteObject } from "./delete.ts";
 import { bindPod } from "./pod/pod-binding.ts";
 import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
 import { readScale, updateScale } from "./scale.ts";
+import type { Scales } from "./scales.ts";
 import { generatedMark, StepRunner, type Steps } from "./steps.ts";
 import { updateObject } from "./update.ts";
 
@@ -32,7 +33,7 @@ export interface RegistryOptions {
 }
 
 /** Implements {@link Cluster} with the same verbs as HTTP. */
-export class Registry implements Cluster {
+export class Registry implements Cluster, Scales {
   /** Context of the verbs. */
   readonly context: RestContext;
   readonly #runner = new StepRunner();

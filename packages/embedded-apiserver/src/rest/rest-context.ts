@@ -2,6 +2,7 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { AdmissionChain, AdmissionOperation, AdmissionSubject } from "../admission/admission-plugin.ts";
 import type { UserInfo } from "../authentication/user-info.ts";
 import type { Cluster } from "./cluster.ts";
+import type { Scales } from "./scales.ts";
 import { isStorageKind, type Kind } from "../kinds/kind.ts";
 import type { ManagedTypes } from "../managed-fields/managed-types.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
@@ -23,7 +24,7 @@ export interface RestContext {
   /** Table that `kinds` belongs to. */
   readonly kindTable: KindTable;
   /** The same objects, for the hooks of kinds. */
-  readonly cluster: Cluster;
+  readonly cluster: Cluster & Scales;
   /** Whether pods are given a service account. */
   readonly serviceAccounts: boolean;
   /** Checks and changes of every write. */
