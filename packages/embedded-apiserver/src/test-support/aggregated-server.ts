@@ -87,7 +87,9 @@ export async function startAggregatedServer(options: AggregatedServerOptions): P
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
-    const body = await text(request);
+    const body = await text(request).catch(() => undefined);
+    // The caller has left.
+    if (body === undefined) return;
     const document = documents[path];
     if (self.status !== 200) return void response.writeHead(self.status, { "content-type": "text/plain" }).end("not today");
     if (path === "/openapi/v3") self.openApiReads++;

@@ -60,6 +60,10 @@ export async function startWebhookServer(answers: Readonly<Record<string, Review
         return response
           .writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" })
           .end(JSON.stringify(answer ?? {}));
+      })
+      .catch((error: unknown) => {
+        // A caller that leaves before its request is complete gets no answer.
+        if (!request.readableAborted) throw error;
       });
   });
   server.listen(0, "127.0.0.1");
