@@ -146,9 +146,9 @@ export function integerOf(query: URLSearchParams, name: string): number | undefi
   const text = query.get(name);
   if (text === null || text === "") return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  if (BigInt.asIntN(64, BigInt(text.replace("+", ""))) !== BigInt(text.replace("+", "")))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
-  return Number(text);
+  const whole = BigInt(text.replace("+", ""));
+  if (BigInt.asIntN(64, whole) !== whole) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  return Number(whole);
 }
 
 /** Boolean parameter of the query. As in Kubernetes, everything but `0` and `false` is true, even an empty value. */

@@ -1,7 +1,8 @@
 import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { decodeStruct, DecodeError } from "../kinds/schema/decode.ts";
-import { structSchema, type FieldSchema, type StructSchema, type TypeSchema } from "../kinds/schema/schema.ts";
+import { structSchema, type StructSchema, type TypeSchema } from "../kinds/schema/schema.ts";
+import { structOf } from "../kinds/schema/struct-of.ts";
 import { notRegistered } from "../rest/type-mismatch.ts";
 import { GoError } from "./go-error.ts";
 
@@ -50,16 +51,7 @@ const statusDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 function reviewSchema(review: string, response: string, fields: Readonly<Record<string, TypeSchema>>): StructSchema {
   const uid: TypeSchema = { type: "string", goType: "types.UID" };
   const text: TypeSchema = { type: "string" };
-  return struct(review, { kind: text, apiVersion: text, response: struct(response, { uid, ...fields }) });
-}
-
-function struct(definition: string, fields: Readonly<Record<string, TypeSchema>>): StructSchema {
-  return { type: "struct", definition, fields: new Map(Object.entries(fields).map(([name, schema]) => [name, pointer(schema)])) };
-}
-
-/** Every field keeps its empty value, because absent and empty fields are told apart. */
-function pointer(schema: TypeSchema): FieldSchema {
-  return { schema, isPointer: true, isAlwaysWritten: false, patchStrategies: [], patchMergeKey: undefined };
+  return structOf(review, { kind: text, apiVersion: text, response: structOf(response, { uid, ...fields }) });
 }
 
 const typeStruct = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;

@@ -2,6 +2,7 @@ import { goJsonError } from "../../json/go-json-error.ts";
 import { InexactIntegerError, parseExactJson } from "../../json/exact-json.ts";
 import { decodeStruct, DecodeError } from "../../kinds/schema/decode.ts";
 import type { StructSchema, TypeSchema } from "../../kinds/schema/schema.ts";
+import { structOf } from "../../kinds/schema/struct-of.ts";
 
 /** Kinds of the metrics APIs' responses. */
 export type MetricsList = "PodMetricsList" | "MetricValueList" | "ExternalMetricValueList";
@@ -12,26 +13,20 @@ const value = { value: { type: "quantity" }, timestamp: { type: "time" }, window
 /** Source: k8s.io/metrics v0.36.3 pkg/apis: metrics/v1beta1, custom_metrics/v1beta2 and external_metrics/v1beta1. */
 const lists: Readonly<Record<MetricsList, StructSchema>> = {
   PodMetricsList: listOf("PodMetrics", {
-    metadata: struct("ObjectMeta", { name: text }),
+    metadata: structOf("ObjectMeta", { name: text }),
     timestamp: { type: "time" },
     window: { type: "string", goType: "v1.Duration" },
     containers: {
       type: "array",
-      items: struct("ContainerMetrics", { name: text, usage: { type: "map", values: { type: "quantity" } } }),
+      items: structOf("ContainerMetrics", { name: text, usage: { type: "map", values: { type: "quantity" } } }),
     },
   }),
-  MetricValueList: listOf("MetricValue", { ...value, describedObject: struct("ObjectReference", { name: text }) }),
+  MetricValueList: listOf("MetricValue", { ...value, describedObject: structOf("ObjectReference", { name: text }) }),
   ExternalMetricValueList: listOf("ExternalMetricValue", value),
 };
 
 function listOf(definition: string, fields: Readonly<Record<string, TypeSchema>>): StructSchema {
-  return struct(`${definition}List`, { items: { type: "array", items: struct(definition, fields) } });
-}
-
-function struct(definition: string, fields: Readonly<Record<string, TypeSchema>>): StructSchema {
-  const kept = { isPointer: true, isAlwaysWritten: false, patchStrategies: [], patchMergeKey: undefined };
-  const entries = Object.entries(fields).map(([name, schema]) => [name, { schema, ...kept }] as const);
-  return { type: "struct", definition, fields: new Map(entries) };
+  return structOf(`${definition}List`, { items: { type: "array", items: structOf(definition, fields) } });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { decodeStruct } from "../schema/decode.ts";
 import type { StructSchema, TypeSchema } from "../schema/schema.ts";
+import { structOf } from "../schema/struct-of.ts";
 
 /**
  * Annotations of autoscaling/v1, which have what it has no fields for. The real server ignores those that Go cannot decode.
@@ -19,19 +20,19 @@ const selector: TypeSchema = { type: "map", values: { type: "any" } };
 /** @param value - such as `target` */
 function metricSchema(value: "target" | "current"): StructSchema {
   const resource = { name: text, [`${value}AverageUtilization`]: integer, [`${value}AverageValue`]: quantity };
-  return struct({
+  return structOf("", {
     type: text,
-    object: struct({
-      target: struct({ kind: text, name: text, apiVersion: text }),
+    object: structOf("", {
+      target: structOf("", { kind: text, name: text, apiVersion: text }),
       metricName: text,
       [`${value}Value`]: quantity,
       selector,
       averageValue: quantity,
     }),
-    pods: struct({ metricName: text, [`${value}AverageValue`]: quantity, selector }),
-    resource: struct(resource),
-    containerResource: struct({ ...resource, container: text }),
-    external: struct({ metricName: text, metricSelector: selector, [`${value}Value`]: quantity, [`${value}AverageValue`]: quantity }),
+    pods: structOf("", { metricName: text, [`${value}AverageValue`]: quantity, selector }),
+    resource: structOf("", resource),
+    containerResource: structOf("", { ...resource, container: text }),
+    external: structOf("", { metricName: text, metricSelector: selector, [`${value}Value`]: quantity, [`${value}AverageValue`]: quantity }),
   });
 }
 
@@ -41,25 +42,20 @@ type AnnotatedList = "target" | "current" | "conditions";
 const lists: Readonly<Record<AnnotatedList, StructSchema>> = {
   target: listOf(metricSchema("target")),
   current: listOf(metricSchema("current")),
-  conditions: listOf(struct({ type: text, status: text, lastTransitionTime: time, reason: text, message: text })),
+  conditions: listOf(structOf("", { type: text, status: text, lastTransitionTime: time, reason: text, message: text })),
 };
 
-const rules = struct({
+const rules = structOf("", {
   StabilizationWindowSeconds: integer,
   SelectPolicy: text,
-  Policies: { type: "array", items: struct({ Type: text, Value: integer, PeriodSeconds: integer }) },
+  Policies: { type: "array", items: structOf("", { Type: text, Value: integer, PeriodSeconds: integer }) },
   Tolerance: quantity,
 });
 
-const behaviorSchema = struct({ ScaleUp: rules, ScaleDown: rules });
+const behaviorSchema = structOf("", { ScaleUp: rules, ScaleDown: rules });
 
 function listOf(items: TypeSchema): StructSchema {
-  return struct({ items: { type: "array", items } });
-}
-
-function struct(fields: Readonly<Record<string, TypeSchema>>): StructSchema {
-  const kept = { isPointer: true, isAlwaysWritten: false, patchStrategies: [], patchMergeKey: undefined };
-  return { type: "struct", definition: "", fields: new Map(Object.entries(fields).map(([name, schema]) => [name, { schema, ...kept }])) };
+  return structOf("", { items: { type: "array", items } });
 }
 
 /** Items of an annotation with a list; an item that is null has no fields. @returns `undefined` without a list that can be decoded */
