@@ -127,8 +127,10 @@ test("no probe fails while Nomad is unreachable, and probes continue afterwards"
   expect(reasons()).not.toContain("Unhealthy");
   rig.nomad.fault = undefined;
 
-  // The probe fails at once after each restart, so that the count may have passed 1 when it is read.
-  await expect.poll(async () => (await statusOf(ref))?.restartCount).toBeGreaterThanOrEqual(1);
+  await expect.poll(async () => (await statusOf(ref))?.restartCount).toBe(1);
+  // The probe fails again at once; the next restart waits.
+  await expect.poll(() => reasons().includes("BackOff")).toBe(true);
+  expect(await statusOf(ref)).toMatchObject({ restartCount: 1, ready: false });
 });
 
 test("a restarted program keeps the known results, so that containers stay ready", async () => {

@@ -7,7 +7,6 @@ import {
   afterStart,
   beginStop,
   nowRunning,
-  podName,
   restartsAfterProbe,
   retryMs,
   warning,
@@ -18,6 +17,7 @@ import type { Instant } from "./instant.ts";
 import type { Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
 import { terminationGraceMs, type DesiredContainer } from "./desired-pod.ts";
+import { podName } from "./pod-name.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { resizeEnded } from "./resize.ts";
 import { kubeletBackoff } from "./restart-backoff.ts";
@@ -218,7 +218,7 @@ function hookFailure(error: string, { desiredPod, desired: { name, container } }
     : httpGet
       ? `HTTP lifecycle hook (${httpGet.path ?? ""})`
       : `Sleep lifecycle hook (${sleep?.seconds ?? 0})`;
-  return `${what} for Container "${name}" in Pod "${podName(desiredPod)}" failed - error: ${error}`;
+  return `${what} for Container "${name}" in Pod "${podName(desiredPod.pod)}" failed - error: ${error}`;
 }
 
 function probed(record: ContainerRecord, event: Of<"probed">, context: ContainerContext): Step<ContainerRecord> {

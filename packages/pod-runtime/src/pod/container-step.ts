@@ -4,6 +4,7 @@ import type { ContainerLife, ContainerRecord, StopReason, Termination } from "./
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
+import { podName } from "./pod-name.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
 import type { PodRuntimeReason } from "../reasons.ts";
 
@@ -71,19 +72,13 @@ function backOff(record: ContainerRecord, endedAtMs: number, context: ContainerC
   const { desiredPod, desired, now } = context;
   const { dueMs, delayMs, next } = backoffAfter(record.crashBackoff, endedAtMs);
   if (dueMs <= now.monotonicMs) return { state: { ...record, life: { kind: "idle" }, crashBackoff: next }, effects: [] };
-  const pod = podName(desiredPod);
+  const pod = podName(desiredPod.pod);
   const message = `back-off ${goSeconds(delayMs)} restarting failed container=${desired.name} pod=${pod}`;
   const life: ContainerLife = { kind: "waiting", reason: "CrashLoopBackOff", message, untilMs: dueMs, sinceMs: now.monotonicMs };
   return {
     state: { ...record, life, crashBackoff: next },
     effects: [warning("BackOff", `Back-off restarting failed container ${desired.name} in pod ${pod}`, desired)],
   };
-}
-
-/** The pod's name in a kubelet's messages. */
-export function podName({ pod }: DesiredPod): string {
-  const { name, namespace, uid } = pod.metadata ?? {};
-  return `${name}_${namespace}(${uid})`;
 }
 
 /**

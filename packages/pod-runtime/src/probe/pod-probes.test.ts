@@ -85,6 +85,60 @@ test("a failed liveness probe stops the container once, in a kubelet's words, an
   probes[Symbol.dispose]();
 });
 
+test("a container whose liveness probe always fails is restarted with a kubelet's back-off, and is not ready while it waits", async () => {
+  const pod = podOf({ livenessProbe: { exec, failureThreshold: 1 } }, { metadata: { name: "web", namespace: "default", uid: "u1" } });
+  const { clock, asked, answers, events, failed, probes, running } = rigOf(pod);
+  answers.set("liveness", { isSuccess: false, output: "no" });
+  const restartedAtMs: number[] = [];
+  for (let instance = 0; instance < 8; instance++) {
+    const startedAtMs = clock.now();
+    probes.watch([{ ...running, id: String(instance), startedAtMs }]);
+    expect(probes.standingOf("app")).toEqual({ isStarted: true, isReady: true });
+    await clock.advance(0);
+    expect(probes.standingOf("app")?.isReady).toBe(instance === 0);
+    while (failed.length === instance) await clock.advance(1_000);
+    restartedAtMs.push(clock.now() - startedAtMs);
+  }
+
+  expect(restartedAtMs).toEqual([0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+  expect(asked).toHaveLength(8);
+  expect(failed.map(({ id }) => id)).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
+  const message = "Back-off restarting failed container app in pod web_default(u1)";
+  expect(events.slice(2, 5)).toMatchObject([
+    { reason: "Unhealthy" },
+    { reason: "BackOff", type: "Warning", message },
+    { reason: "Killing" },
+  ]);
+  answers.delete("liveness");
+  probes.watch([{ ...running, id: "8", startedAtMs: clock.now() }]);
+  await clock.advance(600_001);
+  answers.set("liveness", { isSuccess: false, output: "no" });
+  await clock.advance(10_000);
+  expect(failed).toHaveLength(9);
+  probes[Symbol.dispose]();
+  expect(clock.pending).toBe(0);
+});
+
+test.each([
+  ["has ended by itself", (running: RunningContainer) => [{ ...running, id: "3" }]],
+  ["is being stopped", (running: RunningContainer) => [{ ...running, id: "2", isStopping: true }]],
+  ["is gone", () => []],
+])("a container that waits for its restart and %s is not restarted", async (_, next) => {
+  const { clock, answers, failed, probes, running } = rigOf(podOf({ livenessProbe: { exec, failureThreshold: 1 } }));
+  answers.set("liveness", { isSuccess: false, output: "no" });
+  for (const id of ["1", "2"]) {
+    probes.watch([{ ...running, id, startedAtMs: clock.now() }]);
+    await clock.advance(0);
+  }
+  answers.delete("liveness");
+  probes.watch(next(running));
+  await clock.advance(60_000);
+
+  expect(failed.map(({ id }) => id)).toEqual(["1"]);
+  probes[Symbol.dispose]();
+  expect(clock.pending).toBe(0);
+});
+
 test("a container that is never restarted is stopped with the pod's grace period, and not started again", async () => {
   const pod = podOf({ startupProbe: { exec, failureThreshold: 1 } });
   const { clock, answers, events, failed, probes, running } = rigOf({

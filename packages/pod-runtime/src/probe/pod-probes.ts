@@ -1,6 +1,9 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { podRef, type Container, type DeepReadonly, type Logger, type Pod, type PodEvent } from "@virtual-kubelet/core";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
+import type { BackoffRecord } from "../pod/container-life.ts";
+import { backoffAfter } from "../pod/restart-backoff.ts";
+import { podName } from "../pod/pod-name.ts";
 import type { ProbeCounts } from "./probe-counts.ts";
 import { dueProbes, freshStanding, standingAfter, type ProbeStanding } from "./probe-standing.ts";
 import { attemptMessage, killMessage } from "./probe-words.ts";
@@ -43,7 +46,10 @@ export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm
   attempt(probe: WantedProbe, container: DeepReadonly<Container>, signal: AbortSignal): Promise<ProbeAttempt>;
   /** Called when a container's standing has changed. */
   onChange(): void;
-  /** Called once for each instance that has to be stopped. */
+  /**
+   * Called once for each instance that has to be stopped: at once for the first instance of a container, and after a kubelet's crash loop
+   * back-off for the next ones that are restarted. Until then the instance runs without probes and is not ready.
+   */
   onFailed(container: FailedContainer): void;
   /** Records a Kubernetes event, in a kubelet's words. */
   recordEvent(event: PodEvent<PodRuntimeReason>): void;
@@ -55,6 +61,8 @@ interface Probed {
   readonly container: DeepReadonly<Container>;
   readonly standing: ProbeStanding;
   readonly hasFailed: boolean;
+  /** The wait for its restart; disposed when the instance has ended by itself. */
+  readonly restart?: Disposable | undefined;
 }
 
 /**
@@ -67,6 +75,8 @@ export class PodProbes implements Disposable {
   readonly #containers: ReadonlyMap<string, DeepReadonly<Container>>;
   readonly #prober: Prober;
   #probed: ReadonlyMap<string, Probed> | undefined;
+  /** Back-offs of containers that were restarted because of a probe. */
+  readonly #backoffs = new Map<string, BackoffRecord>();
 
   /** @param pod - with its stored status, from which the probes continue */
   constructor(pod: DeepReadonly<Pod>, options: PodProbesOptions) {
@@ -97,16 +107,21 @@ export class PodProbes implements Disposable {
   /** Sets the running containers. Probes of instances that go on running are not disturbed, all others end. */
   watch(running: readonly RunningContainer[]): void {
     const before = this.#probed;
-    this.#probed = new Map(
+    const probed = new Map(
       running.flatMap((each): [string, Probed][] => {
         const container = this.#containers.get(each.name);
         if (!container) return [];
         const known = before?.get(each.name);
-        if (known?.running.id === each.id) return [[each.name, { ...known, running: each }]];
+        if (known?.running.id === each.id) {
+          if (each.isStopping) known.restart?.[Symbol.dispose]();
+          return [[each.name, { ...known, running: each, restart: each.isStopping ? undefined : known.restart }]];
+        }
         const standing = (before ? undefined : this.#told(each)) ?? freshStanding(container);
         return [[each.name, { running: each, container, standing, hasFailed: false }]];
       }),
     );
+    for (const [name, each] of before ?? []) if (probed.get(name)?.running.id !== each.running.id) each.restart?.[Symbol.dispose]();
+    this.#probed = probed;
     this.#want();
   }
 
@@ -118,6 +133,7 @@ export class PodProbes implements Disposable {
   /** Ends all probes and removes their counts. */
   [Symbol.dispose](): void {
     this.#prober[Symbol.dispose]();
+    for (const { restart } of this.#probed?.values() ?? []) restart?.[Symbol.dispose]();
     this.#options.counts?.forget(podRef(this.#pod));
   }
 
@@ -131,8 +147,8 @@ export class PodProbes implements Disposable {
 
   #want(): void {
     this.#prober.want(
-      [...(this.#probed?.values() ?? [])].flatMap(({ running, container, standing, hasFailed }) =>
-        dueProbes(standing, container, running.isStopping || hasFailed).map(({ kind, spec }): WantedProbe => ({
+      [...(this.#probed?.values() ?? [])].flatMap(({ running, container, standing, hasFailed, restart }) =>
+        (restart ? [] : dueProbes(standing, container, running.isStopping || hasFailed)).map(({ kind, spec }): WantedProbe => ({
           container: running.name,
           id: running.id,
           kind,
@@ -148,19 +164,35 @@ export class PodProbes implements Disposable {
     const probed = this.#probed?.get(probe.container);
     if (probed?.running.id !== probe.id) return;
     const standing = standingAfter(probed.standing, probed.container, { kind: probe.kind, isSuccess });
-    this.#probed = new Map(this.#probed).set(probe.container, standing ? { ...probed, standing } : { ...probed, hasFailed: true });
-    this.#want();
-    if (standing) this.#options.onChange();
-    else this.#fail(probe, probed.container);
+    if (!standing) return this.#fail(probe, probed);
+    this.#set({ ...probed, standing });
+    this.#options.onChange();
   }
 
-  #fail({ container: name, id, kind, spec }: WantedProbe, container: DeepReadonly<Container>): void {
-    const { onFailed, recordEvent } = this.#options;
+  #set(probed: Probed): void {
+    this.#probed = new Map(this.#probed).set(probed.running.name, probed);
+    this.#want();
+  }
+
+  #fail({ kind, spec }: WantedProbe, probed: Probed): void {
+    const { clock, onFailed, onChange, recordEvent } = this.#options;
+    const { running, container, standing } = probed;
+    const { name, id } = running;
     const { restartPolicy, terminationGracePeriodSeconds = 30 } = this.#pod.spec ?? {};
     const isRestarted = (container.restartPolicy ?? restartPolicy) !== "Never";
-    const message = killMessage({ name, isSidecar: isSidecar(container), isRestarted }, kind);
-    recordEvent({ type: "Normal", reason: "Killing", message, container: name });
-    onFailed({ name, id, graceSeconds: spec.terminationGracePeriodSeconds ?? terminationGracePeriodSeconds, isRestarted });
+    const stop = (): void => {
+      this.#set({ ...(this.#probed?.get(name) ?? probed), hasFailed: true, restart: undefined });
+      const message = killMessage({ name, isSidecar: isSidecar(container), isRestarted }, kind);
+      recordEvent({ type: "Normal", reason: "Killing", message, container: name });
+      onFailed({ name, id, graceSeconds: spec.terminationGracePeriodSeconds ?? terminationGracePeriodSeconds, isRestarted });
+    };
+    const { delayMs, next } = backoffAfter(this.#backoffs.get(name), clock.monotonic());
+    if (isRestarted) this.#backoffs.set(name, next);
+    if (!isRestarted || delayMs === 0) return stop();
+    this.#set({ ...probed, hasFailed: true, standing: { ...standing, isReady: false }, restart: clock.setTimer(delayMs, stop) });
+    const message = `Back-off restarting failed container ${name} in pod ${podName(this.#pod)}`;
+    recordEvent({ type: "Warning", reason: "BackOff", message, container: name });
+    onChange();
   }
 
   #tell({ container, kind }: WantedProbe, reason: PodRuntimeReason, what: string): void {
