@@ -15,7 +15,7 @@ export const reasons: ReasonCatalogue = {
   },
   BackOff: {
     on: ["podEvent"],
-    meaning: "The pod could not be started. The next attempt waits for the back-off.",
+    meaning: "The pod could not be started, or a probe of a container failed again after a restart. The next start waits for the back-off.",
     remedy: "The message has Nomad's words. `nomad alloc status` shows the task's events.",
   },
   NodeLost: {
