@@ -21,7 +21,7 @@ interface Registered extends AsyncDisposable {
   readonly far: AggregatedServer;
 }
 
-/** Registers a server at a service with an external name, and waits until it is available. */
+/** Registers a server at a service with an external name, and waits until requests are forwarded to it. */
 async function register(api: Api, namespace: string, { hasAggregatedDiscovery = true } = {}): Promise<Registered> {
   const group = `${namespace}.example.com`;
   const far = await startAggregatedServer({ group, names: [`api.${namespace}.svc`], hasAggregatedDiscovery });
@@ -32,6 +32,7 @@ async function register(api: Api, namespace: string, { hasAggregatedDiscovery = 
   const service = { namespace, name: "api", port: far.port };
   await api.create(apiServices, apiServiceOf(group, service, { caBundle: far.caBundle }));
   await becomes(api, group, "Passed");
+  await isForwarded(api, group);
   return {
     group,
     far,
@@ -54,6 +55,11 @@ async function becomes(api: Api, group: string, reason: string): Promise<{ reado
     { timeoutMs: 60_000 },
   );
   return found;
+}
+
+/** Waits until the proxy of the real server has seen the condition. Requests for discovery are not among the far server's received ones. */
+async function isForwarded(api: Api, group: string): Promise<void> {
+  await eventually(async () => await expectStatus(api, `/apis/${group}/v1`, 200), { timeoutMs: 60_000 });
 }
 
 /** Headers that the server adds or keeps. */
@@ -229,7 +235,7 @@ test("an API service says why it is unavailable, and answers 503", async ({ api,
   const seen: unknown[] = [];
   const note = async (reason: string): Promise<void> => {
     const { message } = await becomes(api, group, reason);
-    const answer = await api.get(`/apis/${group}/v1/flunders`);
+    const answer = await eventually(async () => await expectStatus(api, `/apis/${group}/v1/flunders`, 503), { timeoutMs: 30_000 });
     seen.push([reason, message.replaceAll(namespace, "NAMESPACE"), plain(answer)]);
   };
   await api.create(apiServices, apiServiceOf(group, { namespace, name: "api" }, { insecureSkipTLSVerify: true }));
@@ -246,8 +252,15 @@ test("an API service says why it is unavailable, and answers 503", async ({ api,
   };
   await api.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, slice);
   await note("MissingEndpoints");
-  const stale = await api.get("/apis", { accept: v2 });
-  seen.push(stale.body.items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === group).versions);
+  await eventually(
+    async () => {
+      const { body } = await api.get("/apis", { accept: v2 });
+      const stale = body.items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === group);
+      expect(stale).toBeDefined();
+      seen.push(stale.versions);
+    },
+    { timeoutMs: 30_000 },
+  );
   await api.delete(`${apiServices}/v1.${group}`);
   await eventually(async () => seen.push(plain(await expectStatus(api, `/apis/${group}/v1/flunders`, 404))), { timeoutMs: 30_000 });
   expect(seen).toMatchSnapshot();
@@ -270,6 +283,7 @@ test("a failing API server, and one with another authority, are unavailable", as
   far.status = 200;
   await api.patch("merge", `${apiServices}/v1.${group}`, { spec: { versionPriority: 17 } });
   await becomes(api, group, "Passed");
+  await isForwarded(api, group);
   await api.patch("merge", `${apiServices}/v1.${group}`, { spec: { caBundle: null, insecureSkipTLSVerify: true } });
   expect((await api.get(`/apis/${group}/v1/flunders`)).status).toBe(200);
   await api.patch("merge", `${apiServices}/v1.${group}`, { spec: { insecureSkipTLSVerify: false } });
