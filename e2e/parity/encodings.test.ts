@@ -1,4 +1,4 @@
-import type { Answer, Api } from "./support/api.ts";
+import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import { encodeProtobuf } from "../../packages/embedded-apiserver/src/kinds/schema/protobuf-encode.ts";
 import { decodeProtobuf } from "../../packages/embedded-apiserver/src/kinds/schema/protobuf.ts";
@@ -83,10 +83,15 @@ for (const [template, sample] of Object.entries(samples)) {
       .post(collection, { ...sample, metadata: { name: namespace, labels: { b: "c", a: "" } } })
       .then(({ status, body }) => (expect({ status, body }).toMatchObject({ status: 201 }), body));
     const path = `${collection}/${namespace}`;
-    const json = await settled(api, path);
-    const bytes = await api.bytes("GET", path, { headers: { accept: protobuf } });
+    // The object's controller may write it between the three requests.
+    const { json, bytes, put } = await eventually(async () => {
+      const read = await api.get(path);
+      const inProtobuf = await api.bytes("GET", path, { headers: { accept: protobuf } });
+      const written = await api.request("PUT", path, { body: inProtobuf.body, headers: { "content-type": protobuf } });
+      expect([written.status, written.body.metadata.resourceVersion]).toEqual([200, read.body.metadata.resourceVersion]);
+      return { json: read, bytes: inProtobuf, put: written };
+    });
     const version = json.body.metadata.resourceVersion;
-    const put = await api.request("PUT", path, { body: bytes.body, headers: { "content-type": protobuf } });
     const query = `?fieldSelector=metadata.name=${namespace}&resourceVersion=${version}&resourceVersionMatch=Exact`;
     const list = await api.get(collection + query);
     const listBytes = await api.bytes("GET", collection + query, { headers: { accept: protobuf } });
@@ -346,13 +351,3 @@ difference("Integers of 54 to 64 bits in fields of built-in kinds and of metadat
   expect(await post("application/json", text)).toEqual(refused);
   expect(await post(yaml, text.replace('"name":"a"', '"name":"b"'))).toEqual(refused);
 });
-
-/** The object after its controller has written what it has to write. */
-async function settled(api: Api, path: string): Promise<Answer> {
-  for (let before = await api.get(path); ;) {
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const now = await api.get(path);
-    if (now.body.metadata.resourceVersion === before.body.metadata.resourceVersion) return now;
-    before = now;
-  }
-}
