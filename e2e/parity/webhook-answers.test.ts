@@ -1,3 +1,4 @@
+import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import { startWebhookServer, type ReviewHandler } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
 import { establishDefinition } from "./support/definitions.ts";
@@ -201,11 +202,14 @@ test.for<[string, ReviewHandler]>([
     },
   });
   const path = things.path.replace("/v1/", "/v2/");
-  let seen = await api.get(`${path}/t`);
-  for (let attempt = 0; attempt < 100 && seen.status === 404; attempt++) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    seen = await api.get(`${path}/t`);
-  }
+  const seen = await eventually(
+    async () => {
+      const got = await api.get(`${path}/t`);
+      expect(got.status).not.toBe(404);
+      return got;
+    },
+    { timeoutMs: 60_000 },
+  );
   expect([
     seen.status,
     String(seen.body.message ?? seen.body.apiVersion)
