@@ -155,13 +155,13 @@ test("an interrupted join is continued with the same key and the same request", 
 test("a request that nobody decides ends the wait with the command that approves it", async () => {
   const nodeName = uniqueName("join");
   const { token } = await createJoinToken(controlPlane);
-  await using program = startJoin(nodeName, token, ["--timeout", "5s"]);
+  await using program = startJoin(nodeName, token, ["--timeout", "10s"]);
 
   expect(await program.exit).toBe(1);
 
   const name = await requestOf(program);
   expect(program.stderr).toBe(
-    `virtual-kubelet: ${name}: the request was not decided within 5 s (--timeout); approve it with: kubectl certificate approve ${name}; the same command then continues with it\n`,
+    `virtual-kubelet: ${name}: the request was not decided within 10 s (--timeout); approve it with: kubectl certificate approve ${name}; the same command then continues with it\n`,
   );
 });
 

@@ -1,4 +1,4 @@
-import type { ControlPlaneAccess } from "@virtual-kubelet/testing";
+import { eventually, type ControlPlaneAccess } from "@virtual-kubelet/testing";
 import { createHash, randomBytes, X509Certificate } from "node:crypto";
 import { expect } from "vitest";
 
@@ -62,7 +62,7 @@ export interface JoinToken {
 }
 
 /**
- * Creates a bootstrap token, as `kubeadm token create` does.
+ * Creates a bootstrap token, as `kubeadm token create` does, and waits until the cluster-info is signed with it, unless it has expired.
  *
  * @param options.expiresMs - time of expiry, in milliseconds since the epoch. Default: in an hour
  * @param options.groups - default: that of kubeadm's tokens
@@ -83,6 +83,14 @@ export async function createJoinToken(
   };
   const metadata = { namespace: "kube-system", name: `bootstrap-token-${id}` };
   await apply(controlPlane, [{ apiVersion: "v1", kind: "Secret", type: "bootstrap.kubernetes.io/token", metadata, stringData }]);
+  if (expiresMs > Date.now())
+    await eventually(
+      async () => {
+        const { stdout } = await controlPlane.kubectl(["get", "configmap", "cluster-info", "-n", "kube-public", "-o", "json"]);
+        expect(JSON.parse(stdout)).toHaveProperty(["data", `jws-kubeconfig-${id}`]);
+      },
+      { timeoutMs: 60_000, describe: `the cluster-info to be signed with the token ${id}` },
+    );
   return { id, token: `${id}.${secret}` };
 }
 
