@@ -282,8 +282,10 @@ describe("as system:node:NAME under the Node authorizer", () => {
         'FailedMount MountVolume.SetUp failed for volume "late" : secret "late" not found',
       );
     });
-    const { status } = await client.get(resources.pods, { namespace, name: "waiting" }, { signal });
-    expect(status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe("ContainerCreating");
+    await eventually(async () => {
+      const { status } = await client.get(resources.pods, { namespace, name: "waiting" }, { signal });
+      expect(status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe("ContainerCreating");
+    });
 
     await putSecret("late", "now");
 
