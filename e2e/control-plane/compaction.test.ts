@@ -43,7 +43,7 @@ function comparable({ items, metadata, ...rest }: any): unknown {
 }
 
 test("lists of a version that is compacted are refused alike on both servers", async () => {
-  await using real = await startControlPlane({ components: [], flags: { "kube-apiserver": { "etcd-compaction-interval": "2s" } } });
+  await using real = await startControlPlane({ components: [], flags: { "kube-apiserver": { "etcd-compaction-interval": "5s" } } });
   const clock = new VirtualClock();
   await using embedded = await startApiServer({ clock, listen: false, controllers: false });
   const transport = embedded.transport();
