@@ -1,4 +1,4 @@
-import { get, patch, post, put, remove, type ComparedRequest, type RequestGroup } from "./request.ts";
+import { get, patch, post, put, remove, waitFor, type ComparedRequest, type RequestGroup } from "./request.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const authorization = "/apis/authorization.k8s.io/v1";
@@ -30,6 +30,8 @@ export const accessRequests: readonly RequestGroup[] = [
         subjects: [{ kind: "Odd" }],
       }),
       patch("merge", `${rbac}/namespaces/{ns}/rolebindings/dana`, { roleRef: { ...role, name: "other" } }),
+      // The real server's authorizer sees a binding some moments later.
+      waitFor(as("dana", get(maps))),
       as("dana", get(maps)),
       as("dana", get(`${maps}/nosuch`)),
       as("dana", post(maps, { metadata: { name: "a" } })),

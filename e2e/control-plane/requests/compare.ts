@@ -118,9 +118,9 @@ async function openNamespace(server: ComparedServer, name: string): Promise<void
 async function waitFor(server: ComparedServer, { wait, status = 200, when }: Wait, namespace: string): Promise<void> {
   await eventually(
     async () => {
-      const answer = await send(server, { method: "GET", path: wait }, namespace);
+      const answer = await send(server, wait, namespace);
       const isThere = answer.status === status && (when === undefined || when(JSON.parse(answer.text) as Record<string, unknown>));
-      if (!isThere) throw new Error(`GET ${wait} at ${server.url}: ${String(answer.status)} ${answer.text.slice(0, 300)}`);
+      if (!isThere) throw new Error(`${wait.method} ${wait.path} at ${server.url}: ${String(answer.status)} ${answer.text.slice(0, 300)}`);
     },
     { timeoutMs: 30_000 },
   );

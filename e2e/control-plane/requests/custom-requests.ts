@@ -78,6 +78,11 @@ export const customRequests: readonly RequestGroup[] = [
       wait(`${definitions}/widgets.${group}`, isEstablished),
       // The real server adds the paths some moments later.
       wait(`${widgets}`),
+      wait(`/apis/${group}/v2/namespaces/{ns}/widgets`),
+      wait(`/apis/apiregistration.k8s.io/v1/apiservices/v1.${group}`),
+      wait(`/apis/apiregistration.k8s.io/v1/apiservices/v2.${group}`),
+      wait(`/apis/${group}`, ({ versions }) => (versions as readonly unknown[]).length === 2),
+      wait(`/apis/${group}/v1`),
       get(`${definitions}/widgets.${group}`),
       get(`/apis/${group}`),
       get(`/apis/${group}/v1`),

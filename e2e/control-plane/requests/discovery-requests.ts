@@ -1,4 +1,4 @@
-import { accepts, get, type RequestGroup } from "./request.ts";
+import { accepts, get, wait, type RequestGroup } from "./request.ts";
 
 const v2beta1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 const groups = [
@@ -62,6 +62,10 @@ export const discoveryRequests: readonly RequestGroup[] = [
       get("/healthz?exclude=etcd"),
       get("/nosuch"),
       get("/openapi"),
+      // The real server collects the documents of its parts after its start.
+      wait("/openapi/v3", ({ paths }) =>
+        ["apis/apps/v1", "apis/apiextensions.k8s.io/v1", "apis/apiregistration.k8s.io/v1"].every((path) => path in (paths as object)),
+      ),
       get("/openapi/v3"),
       get("/openapi/v3/apis/nosuch/v1"),
       get("/openapi/v3/apis/coordination.k8s.io/v1"),

@@ -1,10 +1,12 @@
-import { accepts, get, patch, post, put, remove, type RequestGroup } from "./request.ts";
+import { accepts, get, patch, post, put, remove, waitFor, type RequestGroup } from "./request.ts";
 
 const services = "/api/v1/namespaces/{ns}/services";
 const networking = "/apis/networking.k8s.io/v1/namespaces/{ns}";
 const discovery = "/apis/discovery.k8s.io/v1/namespaces/{ns}/endpointslices";
 const backend = { service: { name: "web", port: { number: 80 } } };
 const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+
+const third = { metadata: { name: "third" }, spec: { containers: [{ name: "main", image: "main" }] } };
 
 /** Kinds without a controller of their own here: network, storage, policy, events, leases. */
 export const plainRequests: readonly RequestGroup[] = [
@@ -80,7 +82,12 @@ export const plainRequests: readonly RequestGroup[] = [
         metadata: { name: "b" },
         status: { hard: { pods: "2", "limits.cpu": "5" }, used: { pods: "2", "limits.cpu": "2" } },
       }),
-      post("/api/v1/namespaces/{ns}/pods", { metadata: { name: "third" }, spec: { containers: [{ name: "main", image: "main" }] } }),
+      // The real server's admission sees the quota and its usage some moments later.
+      waitFor(post("/api/v1/namespaces/{ns}/pods?dryRun=All", third), {
+        status: 403,
+        when: ({ message }) => String(message).includes("exceeded quota: b,"),
+      }),
+      post("/api/v1/namespaces/{ns}/pods", third),
       post("/api/v1/namespaces/{ns}/persistentvolumeclaims", { metadata: { name: "a" }, spec: claim }),
       post("/api/v1/namespaces/{ns}/persistentvolumeclaims", { metadata: { name: "b" }, spec: { accessModes: ["Sometimes"] } }),
       patch("merge", "/api/v1/namespaces/{ns}/persistentvolumeclaims/a", { spec: { resources: { requests: { storage: "2Gi" } } } }),

@@ -1,4 +1,4 @@
-import { accepts, get, post, type ComparedRequest, type RequestGroup } from "./request.ts";
+import { accepts, get, post, wait, type ComparedRequest, type RequestGroup } from "./request.ts";
 
 const maps = "/api/v1/namespaces/{ns}/configmaps";
 const pods = "/api/v1/namespaces/{ns}/pods";
@@ -17,6 +17,8 @@ export const readRequests: readonly RequestGroup[] = [
       get(`${maps}/a`),
       get(`${maps}/nosuch`),
       get(`${maps}/a?pretty=true`),
+      // The real server's cache sees an object some moments later.
+      wait(`${maps}/a?resourceVersion=0`),
       get(`${maps}/a?resourceVersion=0`),
       get(`${maps}/a?resourceVersion=x`),
       get(maps),

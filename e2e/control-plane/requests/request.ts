@@ -10,9 +10,9 @@ export interface ComparedRequest {
   readonly anonymous?: boolean;
 }
 
-/** A wait that is not compared: until the path answers with the status, and `when`, if given, is true of the body. */
+/** A wait that is not compared: until the request is answered with the status, and `when`, if given, is true of the body. */
 export interface Wait {
-  readonly wait: string;
+  readonly wait: ComparedRequest;
   readonly status?: number;
   readonly when?: (body: Readonly<Record<string, unknown>>) => boolean;
 }
@@ -67,9 +67,14 @@ export function remove(path: string, body?: unknown): ComparedRequest {
 }
 
 export function wait(path: string, when?: Wait["when"]): Wait {
-  return { wait: path, ...(when === undefined ? {} : { when }) };
+  return waitFor(get(path), { ...(when === undefined ? {} : { when }) });
 }
 
 export function waitGone(path: string): Wait {
-  return { wait: path, status: 404 };
+  return waitFor(get(path), { status: 404 });
+}
+
+/** Waits for an answer that depends on what a server has in a cache. */
+export function waitFor(request: ComparedRequest, until: Omit<Wait, "wait"> = {}): Wait {
+  return { wait: request, ...until };
 }
