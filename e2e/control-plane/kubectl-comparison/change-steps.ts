@@ -5,6 +5,12 @@ const applied = configMap("applied", { a: "1", b: "2" });
 const changed = configMap("applied", { a: "one", c: "4" });
 const widget = { apiVersion: "compare.example.com/v1", kind: "Widget", metadata: { name: "second" }, spec: { color: "red" } };
 
+/** The controller has written all that it writes after the last change of the Deployment. */
+const isSettled = until(
+  "get deployment applied -o jsonpath={.metadata.generation},{.status.observedGeneration},{.status.conditions[*].reason}",
+  /^(\d+),\1,.*NewReplicaSetAvailable/,
+);
+
 /** Commands that make and change objects. */
 export const changeSteps: readonly StepGroup[] = [
   {
@@ -81,6 +87,7 @@ export const changeSteps: readonly StepGroup[] = [
       kubectl("apply -f - --server-side", [{ ...configMap("sided", { a: "1" }), nosuch: 1 }]),
       kubectl("apply -f -", [deployment("web", "registry.example.com/web:1")]),
       kubectl("apply -f -", [deployment("applied", "registry.example.com/web:1")]),
+      isSettled,
       kubectl("diff -f -", [deployment("applied", "registry.example.com/web:2")]),
       kubectl("apply -f -", [deployment("applied", "registry.example.com/web:2")]),
       kubectl("apply -f -", [deployment("applied", "registry.example.com/web:2", { selector: { matchLabels: { app: "other" } } })]),
@@ -108,12 +115,14 @@ export const changeSteps: readonly StepGroup[] = [
       kubectl("replace -f -", [configMap("nosuch", { z: "1" })]),
       kubectl("replace -f - -o yaml", [{ ...configMap("applied", { z: "1" }), metadata: { name: "applied", resourceVersion: "1" } }]),
       kubectl("replace -f - --force", [configMap("applied", { z: "2" })]),
+      isSettled,
       kubectl("replace -f - --dry-run=server", [deployment("applied", "registry.example.com/web:4")]),
     ],
   },
   {
     name: "patch",
     steps: [
+      isSettled,
       kubectl('patch deployment applied -p \'{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"b"}]}}}}\' -o yaml'),
       kubectl('patch deployment applied -p \'{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"b"}]}}}}\''),
       kubectl('patch deployment applied --type=merge -p \'{"spec":{"minReadySeconds":3}}\''),
@@ -149,6 +158,7 @@ export const changeSteps: readonly StepGroup[] = [
       kubectl("set image deployment/applied main=registry.example.com/web:5"),
       kubectl("set image deployment/applied nosuch=a"),
       kubectl("set env deployment/applied A=b C-"),
+      isSettled,
       kubectl("set env deployment/applied --from=configmap/settings --prefix=S_ --dry-run=server -o yaml"),
       kubectl("set env deployment/applied --list"),
       kubectl("set resources deployment/applied --limits=cpu=1 --requests=cpu=2"),

@@ -34,6 +34,8 @@ const nodeStatus = {
   },
 };
 
+const heartbeat = { status: { conditions: [{ type: "Ready", status: "True", lastHeartbeatTime: "2024-01-01T00:00:00Z" }] } };
+
 const running = {
   status: {
     phase: "Running",
@@ -130,6 +132,8 @@ export const workloadSteps: readonly StepGroup[] = [
       kubectl("get node {ns} -o wide --show-labels"),
       kubectl("describe node {ns}"),
       kubectl("get node {ns} -o yaml"),
+      // A node that is silent for 50 seconds is unknown.
+      kubectl(`patch node {ns} --subresource=status -p '${JSON.stringify(heartbeat)}'`),
       kubectl("taint node {ns} a=b:NoSchedule"),
       kubectl("taint node {ns} a=b:NoSchedule"),
       kubectl("taint node {ns} a=b:Nonsense"),
@@ -146,7 +150,7 @@ export const workloadSteps: readonly StepGroup[] = [
       kubectl("exec full -- ls"),
       kubectl("drain {ns}"),
       kubectl("drain {ns} --force --dry-run=server"),
-      kubectl("drain {ns} --force --timeout=1s --grace-period=0"),
+      kubectl("drain {ns} --force --timeout=4s --grace-period=0"),
       kubectl("delete pdb keep"),
       kubectl("delete pod kept-on-node --grace-period=0 --force"),
       kubectl("drain {ns} --force --grace-period=0 --timeout=30s"),
