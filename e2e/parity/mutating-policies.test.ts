@@ -357,7 +357,10 @@ test("mutations of subresources and connections", async ({ api, namespace, core,
   });
   const all = { binding: { matchResources: {} } };
   await api.create(`${apps}/deployments`, { ...deployment, spec: { ...deployment.spec, replicas: 0 } });
-  await api.create(`${core}/pods`, { metadata: { name: "web" }, spec: { containers: [{ name: "main", image: "i" }] } });
+  await api.create(`${core}/pods`, {
+    metadata: { name: "web" },
+    spec: { schedulerName: "nobody", containers: [{ name: "main", image: "i" }] },
+  });
   const send = async (name: string, mutation: string, resource: string, request: () => Promise<Answer>): Promise<unknown> => {
     await using _policies = await MutatingPolicies.create(api, namespace, {
       [name]: { mutations: [mutation], spec: rules(resource), ...all },

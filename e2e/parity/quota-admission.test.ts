@@ -189,7 +189,7 @@ test("a controller's pods are refused too, and it says so", async ({ api, core, 
     spec: {
       replicas: 2,
       selector: { matchLabels: { a: "b" } },
-      template: { metadata: { labels: { a: "b" } }, spec: { containers: [container()] } },
+      template: { metadata: { labels: { a: "b" } }, spec: { schedulerName: "nobody", containers: [container()] } },
     },
   });
   await eventually(

@@ -550,7 +550,9 @@ test("the fields of services, nodes, claims and other kinds have the real owners
   `);
 });
 
-test("a scale has managers, who own the replicas of the object", async ({ api, apps }) => {
+test("a scale has managers, who own the replicas of the object", async ({ api, core, apps }) => {
+  // No pods, which the scheduler could bind to a node of another file.
+  await api.create(`${core}/resourcequotas`, { metadata: { name: "none" }, spec: { hard: { pods: "0" } } });
   const path = `${apps}/deployments/web`;
   const ofPeople = (answer: { body: object }): string[] =>
     managersOf(answer.body as never).filter((manager) => !manager.startsWith("kube-"));
