@@ -1,19 +1,20 @@
 import { resources } from "@virtual-kubelet/kube-client";
-import { eventually } from "@virtual-kubelet/testing";
+import { eventually, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { userConfig, userPod } from "../../providers/kubernetes/src/test-support/pod-arbitraries.ts";
 import { neededObjects, TranslationCheck } from "../../providers/kubernetes/src/test-support/translation-check.ts";
-import { openClient, sharedControlPlane, type OpenClient } from "./support/cluster.ts";
+import { openClient, type OpenClient } from "./support/cluster.ts";
 
 // The provider kubernetes: a real API server as home and far cluster. providers/kubernetes/src/translate/translation.property.test.ts has
-// more pods.
-const controlPlane = sharedControlPlane();
+// more pods. The server is the file's own and has no scheduler, which would bind pods to the nodes of other files.
 const numRuns = 40;
+let controlPlane: ControlPlane | undefined;
 let opened: OpenClient | undefined;
 let check: TranslationCheck;
 
 beforeAll(async () => {
+  controlPlane = await startControlPlane({ components: ["kube-controller-manager"] });
   const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items: neededObjects });
   expect((await controlPlane.kubectl(["apply", "-f", "-"], { stdin })).stderr).toBe("");
   opened = await openClient(controlPlane.kubeconfig);
@@ -26,7 +27,10 @@ beforeAll(async () => {
       });
   check = new TranslationCheck(client);
 });
-afterAll(async () => opened?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await opened?.[Symbol.asyncDispose]();
+  await controlPlane?.[Symbol.asyncDispose]();
+});
 
 test("kube-apiserver accepts every far pod, completes it, and then nothing is left to change", async () => {
   await fc.assert(
