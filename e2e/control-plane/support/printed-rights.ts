@@ -29,6 +29,8 @@ export async function applyPrintedRights(controlPlane: ControlPlaneAccess, words
     await untilAllowed(controlPlane, user, ["watch", "pods", "--all-namespaces"]);
     await untilAllowed(controlPlane, user, ["create", "leases", "-n", "kube-node-lease"]);
   }
+  const limit = words.indexOf("--namespaces");
+  if (limit >= 0) await untilAllowed(controlPlane, user, ["get", "secrets", "-n", words[limit + 1] ?? ""]);
   if (stdin.includes("name: extension-apiserver-authentication-reader"))
     await untilAllowed(controlPlane, user, ["get", "configmaps/extension-apiserver-authentication", "-n", "kube-system"]);
   await untilAllowed(controlPlane, user, ["get", "namespaces/kube-system"]);
