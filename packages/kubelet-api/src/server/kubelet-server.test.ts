@@ -505,7 +505,7 @@ describe("limits", () => {
   });
 
   test("a request whose body does not arrive in time ends the connection, even while its answer is prepared", async () => {
-    await using limited = await TestServer.open({ nodes: [waitingNode()], limits: { headersTimeoutMs: 100, requestTimeoutMs: 150 } });
+    await using limited = await TestServer.open({ nodes: [waitingNode()], limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 1_500 } });
 
     expect(await limited.raw(head("/runningpods", "Content-Length: 1000\r\n"))).toBe("");
     await vi.waitFor(() => expect(ended).toEqual(["the client has disconnected"]));

@@ -14,7 +14,7 @@ function optionsWith(changed: Partial<Provider> = {}, timeouts: ConformanceTimeo
     ...(definition as ProviderDefinition),
     create: async (host, config) => ({ ...(await (definition as ProviderDefinition).create(host, config)), ...changed }),
   };
-  return { provider, required: [], timeouts: { startMs: 200, endMs: 200, callMs: 50, checkMs: 300, ...timeouts } };
+  return { provider, required: [], timeouts: { startMs: 30_000, endMs: 30_000, callMs: 50, checkMs: 300, ...timeouts } };
 }
 
 const checkThat = (run: Check["run"]): Check => check("lifecycle", "it is so", run);
@@ -80,7 +80,7 @@ test("a check that never ends is stopped at its limit, names the pending calls, 
 });
 
 test("a pod whose deletion never settles is named, and the check ends", async () => {
-  const error = await failureOf((rig) => rig.run().then(() => {}), optionsWith({ deletePod: () => forever }));
+  const error = await failureOf((rig) => rig.run().then(() => {}), optionsWith({ deletePod: () => forever }, { checkMs: 30_000 }));
 
   expect(error.message).toBe("deletePod has not come back within 50 ms");
 });
