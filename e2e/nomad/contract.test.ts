@@ -664,13 +664,17 @@ describe("logs and commands", () => {
     const { socket } = await exec(["sh", "-c", `sleep 1; touch ${name}.silent; while sleep 0.2; do echo word; done; touch ${name}.loud`]);
     socket.terminate();
     await eventually(() => exists("silent"), soon);
-    await new Promise((next) => setTimeout(next, 1000));
 
-    const { text, exitCode, socket: looking } = await exec(["pgrep", "-f", `${name}[.]silent`]);
-    looking.send(inputEndFrame);
-    expect(await exitCode).toBe(1);
-    expect(text()).toBe("");
-    looking.terminate();
+    await eventually(
+      async () => {
+        const { text, exitCode, socket: looking } = await exec(["pgrep", "-f", `${name}[.]silent`]);
+        looking.send(inputEndFrame);
+        const code = await exitCode;
+        looking.terminate();
+        expect([code, text()]).toEqual([1, ""]);
+      },
+      { ...soon, intervalMs: 1000 },
+    );
     rmSync(`${name}.silent`);
   });
 

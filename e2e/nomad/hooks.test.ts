@@ -64,7 +64,8 @@ test("a preStop hook is aborted at the end of the grace period, and a shorter gr
   const startedMs = performance.now();
   await rig.untilGone(ref);
 
-  expect(performance.now() - startedMs).toBeLessThan(10_000);
+  // The hook and the first grace period last for a minute.
+  expect(performance.now() - startedMs).toBeLessThan(30_000);
   expect(told()).toEqual(["FailedPreStopHook main: PreStopHook failed: the grace period is over"]);
 });
 
