@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { podRef, type Pod, type ProviderPod, type ProviderPodStatus } from "@virtual-kubelet/core";
 import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
@@ -10,14 +13,15 @@ import { openProvider, podOf, resolverOf, type OpenedProvider } from "../zun/sup
 
 const { signal } = new AbortController();
 const running = { name: "main", image: "busybox", command: ["sleep", "600"] };
-const ending = { name: "main", image: "busybox", command: ["sh", "-c", "sleep 1; exit 4"] };
 const soon = { timeoutMs: 30_000, intervalMs: 50 };
 
 let cloud: FakeCloud;
 let opened: OpenedProvider;
 let pods: Pod[];
+let folder: string;
 
 beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "vk-zun-answers-"));
   cloud = await FakeCloud.start();
   pods = [];
   opened = await openProvider({ ...cloud.config, pollInterval: "200ms" }, pods);
@@ -26,6 +30,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await opened[Symbol.asyncDispose]();
   await cloud[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
 });
 
 async function create(spec: Pod["spec"] = { containers: [running] }, annotations: Readonly<Record<string, string>> = {}): Promise<Pod> {
@@ -83,9 +88,11 @@ test.each<[string, Fields]>([
   ["labels that are none", { labels: "UID" }],
 ])("a pod with %s stays as it was, is named once, and does not keep the others", async (_what, change) => {
   const bad = await create();
-  const good = await create({ restartPolicy: "Never", containers: [ending] });
+  const ending = ["sh", "-c", `until [ -e ${join(folder, "over")} ]; do sleep 0.05; done; exit 4`];
+  const good = await create({ restartPolicy: "Never", containers: [{ ...running, command: ending }] });
   const before = await statusOf(bad);
   damage(bad, change);
+  writeFileSync(join(folder, "over"), "");
   await eventually(async () => expect((await statusOf(good)).containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(4), soon);
   await eventually(() => expect(opened.updates.some((each) => "status" in each && each.status.phase === "Failed")).toBe(true), soon);
   await moreLists(3);
