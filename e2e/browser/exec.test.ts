@@ -39,5 +39,6 @@ test("a page runs a command in a pod over the browser's own WebSocket, but only 
     stdout: "hello\n",
   });
   await expect(opened.page.evaluate(execInPage, { url, token: "wrong" })).rejects.toThrow("the WebSocket failed");
-  expect(opened.problems.at(-1)).toContain("HTTP Authentication failed");
+  // The browser's message comes independently of the page's event.
+  await expect.poll(() => opened.problems.at(-1)).toContain("HTTP Authentication failed");
 });

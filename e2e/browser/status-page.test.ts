@@ -83,7 +83,7 @@ test("the page runs no script but its own, and no other site can read or frame i
     document.body.append(script);
   `);
   expect(await own.page.evaluate("window.injected")).toBeUndefined();
-  expect(own.problems.join()).toContain("Content Security Policy");
+  await expect.poll(() => own.problems.join()).toContain("Content Security Policy");
 
   const other = createServer((_request, response) => {
     response.setHeader("content-type", "text/html");

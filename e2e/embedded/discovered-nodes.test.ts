@@ -127,5 +127,9 @@ test("a node that vanishes is NotReady, and a program that starts while the back
 
   const health = await fetch(`http://127.0.0.1:${port}/readyz?verbose`);
   expect([health.status, await health.text()]).toEqual([500, expect.stringContaining("the back end has not listed its nodes yet")]);
-  expect(second.logs.map(({ msg }) => msg)).toContain("the provider could not list the nodes of its back end; trying again");
+  // Its log arrives through a pipe.
+  await eventually(
+    () => expect(second.logs.map(({ msg }) => msg)).toContain("the provider could not list the nodes of its back end; trying again"),
+    soon,
+  );
 });

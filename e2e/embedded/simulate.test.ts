@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Program } from "../support/program.ts";
+import { soon } from "./support/program-rig.ts";
 
 const { signal } = new AbortController();
-const soon = { timeoutMs: 30_000 };
 
 test("a simulation in memory says what to type next, and its nodes run the pods of a Deployment until Ctrl-C", async () => {
   const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
