@@ -199,7 +199,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     await nomad.request("PUT", "/jobs", { Job: { ...(body as object), ID: copy } });
     await eventually(async () => expect(await stateOf(copy)).toBe("running"), soon);
 
-    expect(await run("logs", "copied")).toBe(`${own}\n`);
+    await eventually(async () => expect(await run("logs", "copied")).toBe(`${own}\n`), soon);
     await run("delete", "pod", "copied");
     await eventually(async () => expect(await jobsOf("copied")).toEqual([copy]), soon);
     expect(await stateOf(copy)).toBe("running");
