@@ -79,7 +79,8 @@ test("a pod that uses too much of the allocatable memory is evicted, others cont
   expect(evicted.status?.conditions).toContainEqual(
     expect.objectContaining({ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message: evicted.status?.message }),
   );
-  expect(await node.events("greedy")).toContainEqual({ reason: "Evicted", message: evicted.status?.message });
+  // Events are written independently of statuses, and may be later.
+  await eventually(async () => expect(await node.events("greedy")).toContainEqual({ reason: "Evicted", message: evicted.status?.message }));
   await eventually(
     async () =>
       expect(await condition(node, "MemoryPressure")).toEqual([

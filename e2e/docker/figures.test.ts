@@ -34,6 +34,7 @@ const busy = `
 head -c 3000000 /dev/zero > /tmp/layer; head -c 5000000 /dev/zero > /data/volume
 seq 1 20000
 wget -q -O - http://127.0.0.1:8080/nothing
+echo all is written
 while :; do :; done`;
 
 test("figures of a pod under load agree with control groups, /proc and the engine", async () => {
@@ -55,6 +56,11 @@ test("figures of a pod under load agree with control groups, /proc and the engin
   // A request from outside causes traffic on the pod's interface.
   await fetch(`http://${pod.status?.podIP}:8080/`).catch(() => undefined);
   const read = await readPodOf(pod);
+  // Sizes on disk that are measured while the container still writes would be kept for a minute.
+  await eventually(
+    async () => expect((await api.ask("GET", `/containers/${read.containerId}/logs?stdout=1&tail=1`)).body).toContain("all is written"),
+    { timeoutMs: patienceMs },
+  );
   const reader = new NodeStatsReader({
     nodeName: node.name,
     clock: systemClock,

@@ -77,8 +77,12 @@ test("a StatefulSet's claim gets a folder of the node, which is created when the
     local: { path: join(root, "volumes", metadata.name, "data") },
     nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/hostname", values: [node.name] }] }] } },
   });
-  expect(await node.say("exec", "db-0", "--", "sh", "-c", "cat /data/journal; stat -c %a:%g /data; touch /scratch/file")).toBe(
-    "db-0\n2777:2000\n",
+  await eventually(
+    async () =>
+      expect(await node.say("exec", "db-0", "--", "sh", "-c", "cat /data/journal; stat -c %a:%g /data; touch /scratch/file")).toBe(
+        "db-0\n2777:2000\n",
+      ),
+    patience,
   );
   expect((await volumeOf("db-0-scratch")).status.phase).toBe("Bound");
 });
@@ -87,15 +91,14 @@ test("the node's metrics show the free space of the claim's volume", async () =>
   const { spec } = await volumeOf("data-db-0");
   const { blocks, bsize } = await statfs(spec.local.path);
 
-  const metrics = await eventually(async () => {
-    const shown = await node.say("get", "--raw", `/api/v1/nodes/${node.name}/proxy/metrics`);
-    expect(shown).toContain("kubelet_volume_stats_available_bytes{");
-    return shown;
-  }, patience);
-
   const labels = `{namespace="default",node="${node.name}",persistentvolumeclaim="data-db-0"}`;
-  expect(metrics).toContain(`kubelet_volume_stats_capacity_bytes${labels} ${blocks * bsize}\n`);
-  expect(metrics).toMatch(new RegExp(`kubelet_volume_stats_inodes_used\\${labels} [1-9]`));
+
+  await eventually(async () => {
+    const metrics = await node.say("get", "--raw", `/api/v1/nodes/${node.name}/proxy/metrics`);
+    expect(metrics).toContain(`kubelet_volume_stats_available_bytes${labels} `);
+    expect(metrics).toContain(`kubelet_volume_stats_capacity_bytes${labels} ${blocks * bsize}\n`);
+    expect(metrics).toMatch(new RegExp(`kubelet_volume_stats_inodes_used\\${labels} [1-9]`));
+  }, patience);
 });
 
 test("its data survives the deletion of its pod, also while the program is killed", async () => {
@@ -114,12 +117,15 @@ test("its data survives the deletion of its pod, also while the program is kille
 });
 
 test("scaled from one to three and back, each pod has its own data and finds it again", async () => {
+  // A container is running before it has written its line.
+  const journals = (expected: readonly (readonly string[])[]): Promise<void> =>
+    eventually(async () => expect(await Promise.all([0, 1, 2].map((index) => journal(`data-db-${index}`)))).toEqual(expected), patience);
   await scale(3);
-  expect(await Promise.all([0, 1, 2].map((index) => journal(`data-db-${index}`)))).toEqual([["db-0", "db-0", "db-0"], ["db-1"], ["db-2"]]);
+  await journals([["db-0", "db-0", "db-0"], ["db-1"], ["db-2"]]);
   await scale(1);
   await scale(3);
 
-  expect(await Promise.all([0, 1, 2].map((index) => journal(`data-db-${index}`)))).toEqual([
+  await journals([
     ["db-0", "db-0", "db-0"],
     ["db-1", "db-1"],
     ["db-2", "db-2"],
@@ -137,7 +143,7 @@ test("a deleted claim removes exactly its own folder after its pod is gone, or n
   await eventually(async () => {
     expect([...(await volumes()).keys()].filter((claim) => claim.startsWith("data-")).sort()).toEqual(["data-db-0", "data-db-2"]);
   }, patience);
-  expect((await volumeOf("data-db-2")).status.phase).toBe("Released");
+  await eventually(async () => expect((await volumeOf("data-db-2")).status.phase).toBe("Released"), patience);
   const left = await readdir(join(root, "volumes"));
   expect(left).toContain(first!.metadata.name);
   expect(left).toContain(third!.metadata.name);

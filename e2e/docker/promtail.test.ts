@@ -15,10 +15,12 @@ test("Promtail finds the logs of a node's pods, across a restart of the containe
   cleanup.defer(() => rmSync(logs, { recursive: true, force: true }));
   await using node = await EmbeddedNode.start(`vk-promtail-${process.pid}`, api, { log: { folder: logs, links: true } });
   await using promtail = await startPromtail(node.server, node.name, logs);
-  // Promtail looks for new files every ten seconds, so the container runs for longer.
-  const script = "echo out; echo err >&2; sleep 30; exit 3";
+  // Promtail looks for new files every ten seconds, so the first start runs for longer. The second stays: a third would have its own file.
+  const script = "echo out; echo err >&2; [ ! -e /once/over ] || exec sleep 3600; touch /once/over; sleep 30; exit 3";
+  const volumeMounts = [{ name: "once", mountPath: "/once" }];
   const { metadata } = await node.create("writer", {
-    containers: [{ name: "main", image: "busybox:1.37", imagePullPolicy: "Never", command: ["sh", "-c", script] }],
+    volumes: [{ name: "once", emptyDir: {} }],
+    containers: [{ name: "main", image: "busybox:1.37", imagePullPolicy: "Never", command: ["sh", "-c", script], volumeMounts }],
   });
   await node.running("writer", 1);
 

@@ -225,7 +225,7 @@ describe("commands", () => {
 
   test.for([0, 5, 20, 300])("a command is killed with its children when its client disconnects after %i ms", async (ms) => {
     const id = await run(stays);
-    await using _ = leakCheck();
+    await using _ = leakCheck({ closingMs: 30_000 });
     const controller = new AbortController();
     const call = streams.exec(
       id,
