@@ -53,6 +53,11 @@ function podOf(pod: string, claimName: string): object {
   };
 }
 
+/** Waits for the lines that the pods of a claim have written: a pod is ready before its container has written its own. */
+function journalIs(pod: string, lines: string): Promise<void> {
+  return eventually(async () => expect(await home.say(["exec", pod, "--", "cat", "/data/journal"])).toBe(lines), patience);
+}
+
 const farClaims = (): Promise<readonly DeepReadonly<PersistentVolumeClaim>[]> =>
   far.list<PersistentVolumeClaim>(`get persistentvolumeclaims ${ofNode}`);
 
@@ -111,7 +116,7 @@ test("a StatefulSet's claims are claims of the far cluster; its data survives it
   await home.say("delete pod db-0");
   await home.say("rollout status statefulset/db --timeout=180s");
 
-  expect(await home.say(["exec", "db-0", "--", "cat", "/data/journal"])).toBe("db-0\ndb-0\n");
+  await journalIs("db-0", "db-0\ndb-0\n");
   expect(await farClaims()).toHaveLength(1);
   await home.say("delete statefulset db --cascade=foreground --timeout=120s");
   expect(await farClaims()).toHaveLength(1);
@@ -131,7 +136,7 @@ test("a class in the configuration takes precedence, and a claim outlives the fa
   await home.apply(podOf("second", "kept"));
   await home.say("wait pod/second --for=condition=Ready --timeout=180s");
 
-  expect(await home.say(["exec", "second", "--", "cat", "/data/journal"])).toBe("first\nsecond\n");
+  await journalIs("second", "first\nsecond\n");
   await home.say("delete pod first second --timeout=120s");
   await home.say("delete pvc kept --timeout=120s");
   await eventually(async () => expect(await farClaims()).toEqual([]), patience);

@@ -1,3 +1,4 @@
+import { eventually } from "@virtual-kubelet/testing";
 import { expect, test } from "vitest";
 import { Cluster, podTimeout } from "./support/cluster.ts";
 
@@ -14,6 +15,7 @@ test("the far cluster's scheduler places a pod on its node, which runs it and an
 
   await far.say(`wait pod/direct --for=condition=Ready ${podTimeout}`);
 
-  expect(await far.say("logs direct")).toBe("started\n");
+  // A container is running before it has written its output.
+  await eventually(async () => expect(await far.say("logs direct")).toBe("started\n"), { timeoutMs: 120_000, intervalMs: 300 });
   expect(await far.say("exec direct -- hostname")).toBe("direct\n");
 });

@@ -233,8 +233,11 @@ test("kubectl debug adds a container", async () => {
   ]);
 
   await eventually(async () => expect(await home.say(`logs ${pod} -c look`)).toBe("seen\n"), patience);
-  const { status } = await home.json<Pod>(`get pod ${pod}`);
-  expect(status?.ephemeralContainerStatuses).toMatchObject([{ name: "look", state: { running: {} } }]);
+  // The log is the far container's; its status arrives separately.
+  await eventually(async () => {
+    const { status } = await home.json<Pod>(`get pod ${pod}`);
+    expect(status?.ephemeralContainerStatuses).toMatchObject([{ name: "look", state: { running: {} } }]);
+  }, patience);
 });
 
 test("a resize reaches the far container, and its resources come back", async () => {
