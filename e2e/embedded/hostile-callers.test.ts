@@ -69,11 +69,14 @@ test("bytes that nobody reads, on every stream of many sessions, wait in the cli
     floods.push(flood((await server.upgrade("tenant", `/portForward/ns-${session % 4}/pod-${session % 40}`)).socket));
   const seen: number[] = [];
   await expect
-    .poll(async () => {
-      await server.usage();
-      seen.unshift(takenBytes);
-      return seen.length > 10 && seen[0] === seen[10];
-    })
+    .poll(
+      async () => {
+        await server.usage();
+        seen.unshift(takenBytes);
+        return seen.length > 10 && seen[0] === seen[10];
+      },
+      { ...patiently, interval: 50 },
+    )
     .toBe(true);
 
   expect((await server.usage()).rssMiB - before).toBeLessThan(200);
@@ -180,7 +183,7 @@ test.each([
   expect(head).toContain(" 101 ");
   const { warnings } = await server.usage();
   expect(warnings).toContainEqual(expect.objectContaining({ pod: "ns-0/pod-0", message: expect.stringMatching(/^a stream is evicted/) }));
-  await expect.poll(() => begun.filter((each) => each.socket.closed).length, { interval: 500, timeout: 20_000 }).toBe(1);
+  await expect.poll(() => begun.filter((each) => each.socket.closed).length, patiently).toBe(1);
 });
 
 test("a tenant's followed logs, as many as there are streams and not read, lock nobody else out of theirs", async () => {
