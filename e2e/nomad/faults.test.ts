@@ -356,14 +356,14 @@ describe("a container that cannot be started", () => {
     "waits under %s with a back-off, and its job is registered again until it starts: the pod never fails",
     async (restartPolicy) => {
       const ref = await rig.create(rig.pod({ restartPolicy, containers: [unstartable()] }));
-      await rig.until(ref, ({ containerStatuses }) =>
-        expect(containerStatuses?.[0]).toMatchObject({
-          restartCount: 0,
-          state: { waiting: { reason: "CrashLoopBackOff", message: expect.stringMatching(/^back-off 1s .*no such file or directory$/) } },
-          lastState: { terminated: { exitCode: 128, reason: "StartError", message: expect.stringMatching(/no such file or directory$/) } },
-        }),
-      );
-      await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(2));
+      await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBeGreaterThanOrEqual(2));
+      // This lasted for a second only, which a busy machine may not see.
+      const told = rig.updates.map((update) => ("status" in update ? update.status.containerStatuses?.[0] : undefined));
+      expect(told.find((status) => status?.state?.waiting?.reason === "CrashLoopBackOff")).toMatchObject({
+        restartCount: 0,
+        state: { waiting: { message: expect.stringMatching(/^back-off 1s .*no such file or directory$/) } },
+        lastState: { terminated: { exitCode: 128, reason: "StartError", message: expect.stringMatching(/no such file or directory$/) } },
+      });
       expect(rig.nomad.cluster.state.jobs.size).toBe(1);
       expect(rig.events).toContainEqual(expect.objectContaining({ type: "Warning", reason: "BackOff" }));
       rig.install();
@@ -397,7 +397,7 @@ describe("a container that cannot be started", () => {
 
   test("is started again after a restart of the program, and keeps its restart count", async () => {
     const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
-    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(1));
+    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBeGreaterThan(0));
     await rig.stop();
     rig.install();
     await rig.start();
@@ -417,10 +417,13 @@ describe("a container that cannot be started", () => {
   });
 
   test("is not started a third time when the response to the second attempt was lost", async () => {
+    let attempts = 0;
+    rig.nomad.fault = ({ method, path }) => {
+      if (method !== "PUT" || path !== "/v1/jobs" || ++attempts < 2) return undefined;
+      rig.install();
+      return "lose-reply";
+    };
     const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
-    await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.state?.waiting?.reason).toBe("CrashLoopBackOff"));
-    rig.nomad.fault = ({ method, path }) => (method === "PUT" && path === "/v1/jobs" ? "lose-reply" : undefined);
-    rig.install();
 
     await rig.until(ref, ({ phase, containerStatuses }) => expect([phase, containerStatuses?.[0]?.ready]).toEqual(["Running", true]));
     await eventually(() => expect(rig.warnings.some(({ work }) => work === `start ${rig.jobId(ref)} again`)).toBe(true));
@@ -433,7 +436,7 @@ describe("a container that cannot be started", () => {
     const init = (name: string): ReturnType<typeof container> => container("true", { name });
     const pod = rig.pod({ restartPolicy: "Always", initContainers: [init("first"), init("second")], containers: [unstartable()] });
     const ref = await rig.create(pod);
-    await eventually(() => expect(registrations()).toBe(2));
+    await eventually(() => expect(registrations()).toBeGreaterThanOrEqual(2));
     const gate = `/v1/var/nomad/jobs/${rig.jobId(ref)}/pod/second`;
     const steps = rig.nomad.requests.filter(({ path, method }) => path === gate || (path === "/v1/jobs" && method === "PUT"));
     rig.install();
@@ -453,10 +456,11 @@ describe("a container that cannot be started", () => {
   test("is not started again after its pod is deleted", async () => {
     const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.state?.waiting?.reason).toBe("CrashLoopBackOff"));
+    const before = registrations();
     await rig.delete(ref);
     await rig.untilGone(ref);
 
-    expect(registrations()).toBe(1);
+    expect(registrations()).toBe(before);
     expect(rig.nomad.cluster.state.jobs.size).toBe(0);
   });
 });
