@@ -119,7 +119,10 @@ async function throughServer(
       const answer = { status: got.status, headers: { "content-type": "application/json" }, body };
       change(path, answer);
       response.writeHead(answer.status, answer.headers).end(answer.body);
-    })();
+    })().catch((error: unknown) => {
+      // A program that has left gets no answer.
+      if (!request.readableAborted && !response.destroyed) throw error;
+    });
   });
   const { port, undo } = await listen(server);
   const injected = await kubeconfigWith((config) => {

@@ -225,7 +225,9 @@ export class FakeAzure implements AsyncDisposable {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", this.#base);
-    const raw = await readText(request);
+    const raw = await readText(request).catch(() => undefined);
+    // The caller has left.
+    if (raw === undefined) return;
     const [, group] = /^\/([^/]+)\/v1\/stats$/.exec(url.pathname) ?? [];
     if (group !== undefined && !this.isAway) {
       response.end(JSON.stringify(await realtimeMetrics(this.instances.group(group), this.clock)));

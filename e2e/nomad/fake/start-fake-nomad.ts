@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { startReaper } from "@virtual-kubelet/testing";
 import { WebSocketServer } from "ws";
 import { FakeCluster } from "./cluster.ts";
@@ -123,8 +124,9 @@ export async function startFakeNomad(host: string = "127.0.0.1"): Promise<FakeNo
     const seen = note(request);
     const fault = fake.fault?.(seen);
     if (fault === "drop") return void request.socket.destroy();
-    let body = "";
-    for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
+    const body = await text(request).catch(() => undefined);
+    // The caller has left.
+    if (body === undefined) return;
     if (typeof fault === "object") return send(response, { status: fault.status, text: fault.text });
     if (!isAllowed(request) && seen.path !== "/v1/status/leader") return send(response, { status: 403, text: "Permission denied" });
     if (seen.path === "/v1/event/stream") return serveEvents(response, seen.query, cluster);

@@ -101,7 +101,10 @@ export async function serveFileBackend(directory: string, options: { readonly cl
       case "ping":
         return answer(response, 200, {});
       case "create": {
-        const instance = backend.create(JSON.parse(await readBody(request)) as InstanceRequest);
+        const body = await readBody(request).catch(() => undefined);
+        // The program was killed before it had sent all.
+        if (body === undefined) return;
+        const instance = backend.create(JSON.parse(body) as InstanceRequest);
         await options.clock.sleep(control.createDelayMs ?? 0);
         return answer(response, 201, instance);
       }
