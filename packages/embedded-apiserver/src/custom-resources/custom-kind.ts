@@ -7,6 +7,7 @@ import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
 import { compileJsonPath } from "../json/json-path.ts";
 import { deprecationOf } from "./deprecation.ts";
+import { decodeEmbeddedObjects, mayEmbedObjects } from "./embedded-objects.ts";
 import { applySchemaDefaults, hasDefaults, prune, pruneNulls } from "./prune-and-default.ts";
 import { customErrors } from "./validate-custom.ts";
 
@@ -26,10 +27,11 @@ export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: ()
   const hasStatus = version.subresources?.status !== undefined;
   const scale = version.subresources?.scale;
   const deprecation = deprecationOf(spec, version);
+  const embedsObjects = mayEmbedObjects(schema);
   const custom: CustomKind = {
     listKind: names.listKind ?? `${names.kind}List`,
     decode: (body, keepsNulls = false) =>
-      (body["kind"] ?? names.kind) === names.kind ? decodeCustom(body, schema, keepsNulls) : decodeOther(body),
+      (body["kind"] ?? names.kind) === names.kind ? decodeCustom(body, { schema, embedsObjects }, keepsNulls) : decodeOther(body),
     openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema, version.selectableFields),
     ...(scale === undefined ? {} : { scale }),
   };
@@ -101,10 +103,12 @@ function completion({ group, versions }: Pick<CrdSpec, "group" | "versions">): P
 
 /** Drops what a version's schema does not have. Source: customresource_handler.go, `schemaCoercingConverter`. */
 export function inSchema(schema: JsonSchema): (object: Readonly<ApiObject>) => ApiObject {
+  const embedsObjects = mayEmbedObjects(schema);
   return ({ metadata, ...fields }) => {
     const result = cloneJson(fields) as JsonObject;
     prune(result, schema, []);
     pruneNulls(result, schema);
+    if (embedsObjects) decodeEmbeddedObjects(result, schema, true);
     return { ...result, metadata: { ...metadata } } as unknown as ApiObject;
   };
 }
@@ -114,13 +118,20 @@ function counted({ metadata: _metadata, status, ...rest }: Readonly<ApiObject>, 
   return hasStatus ? rest : { ...rest, status };
 }
 
-function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSchema, keepsNulls: boolean): Decoded {
+/** How the objects of a version are decoded. */
+interface CustomSchema {
+  readonly schema: JsonSchema;
+  readonly embedsObjects: boolean;
+}
+
+function decodeCustom(body: Readonly<Record<string, JsonValue>>, { schema, embedsObjects }: CustomSchema, keepsNulls: boolean): Decoded {
   const unknownFields: string[] = [];
   const object = cloneJson(body) as JsonObject;
   const metadata = keepsNulls ? decodeApplied(object["metadata"]) : decode(objectMeta, object["metadata"] ?? {});
   if (!keepsNulls) pruneNulls(object, schema);
   prune(object, schema, unknownFields);
   applySchemaDefaults(object, schema);
+  if (embedsObjects) unknownFields.push(...decodeEmbeddedObjects(object, schema, keepsNulls));
   unknownFields.push(...metadata.unknownFields.map((path) => `metadata.${path}`));
   return { object: { ...object, metadata: metadata.object }, unknownFields };
 }

@@ -3,6 +3,7 @@ import type { CustomKind, FieldError, Kind } from "../kinds/kind.ts";
 import { Correlation } from "./correlation.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { scaleErrors } from "./custom-scale.ts";
+import { embeddedObjectErrors, mayEmbedObjects } from "./embedded-objects.ts";
 import { listTypeErrors } from "./list-types.ts";
 import { hasRules } from "./validate-rules.ts";
 import { valueErrors } from "./validate-value.ts";
@@ -30,11 +31,13 @@ const notChecked: FieldError = {
  */
 export function customErrors(schema: JsonSchema, scale?: CustomKind["scale"]): NonNullable<Kind["validate"]> {
   let rules: ReturnType<ReturnType<typeof expressions>["createRuleValidator"]>;
+  const embedsObjects = mayEmbedObjects(schema);
   let areRulesCompiled = !hasRules(schema);
   return (object, old, warn) => {
     const correlation = old === undefined ? undefined : new Correlation(object, old, schema);
     const errors = valueErrors(object, schema, "", correlation);
     if (scale !== undefined) errors.push(...scaleErrors(object, scale));
+    if (embedsObjects) errors.push(...embeddedObjectErrors(object, schema));
     if (old === undefined || listTypeErrors(old, schema, "").length === 0) errors.push(...listTypeErrors(object, schema, ""));
     if (!areRulesCompiled) {
       rules = expressions().createRuleValidator(schema);

@@ -1,3 +1,4 @@
+import { embeddedFields, embeddedRequired } from "../kinds/schema/embedded-fields.ts";
 import type { OpenApiSchema } from "../kinds/schema/schema.ts";
 
 /** Schema of an OpenAPI v2 document. */
@@ -110,22 +111,6 @@ function plainSchema(schema: CustomSchema): CustomSchema {
   return rest;
 }
 
-const conventions = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
-const embeddedFields: Readonly<Record<string, OpenApiV2Schema>> = {
-  apiVersion: {
-    type: "string",
-    description: `apiVersion defines the versioned schema of this representation of an object. More info: ${conventions}#resources`,
-  },
-  kind: {
-    type: "string",
-    description: `kind is a string value representing the type of this object. In CamelCase. More info: ${conventions}#types-kinds`,
-  },
-  metadata: {
-    $ref: `${v2Prefix}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta`,
-    description: `Standard object's metadata. More info: ${conventions}#metadata`,
-  },
-};
-
 /** Adds kind and metadata of an embedded resource, unless it may have any field. */
 function embedded(schema: CustomSchema, converted: OpenApiV2Schema): OpenApiV2Schema {
   const isEmbedded = schema["x-kubernetes-embedded-resource"] === true && schema["x-kubernetes-preserve-unknown-fields"] !== true;
@@ -133,8 +118,8 @@ function embedded(schema: CustomSchema, converted: OpenApiV2Schema): OpenApiV2Sc
   const required = (converted["required"] ?? []) as readonly string[];
   return {
     ...converted,
-    properties: { ...(converted["properties"] as object | undefined), ...embeddedFields },
-    required: [...required, ...["kind", "apiVersion"].filter((name) => !required.includes(name))],
+    properties: { ...(converted["properties"] as object | undefined), ...mapValues(embeddedFields, withoutDefaults) },
+    required: embeddedRequired(required),
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Kind } from "../kinds/kind.ts";
+import { withEmbeddedFields } from "../kinds/schema/embedded-fields.ts";
 import { openApiDefinitions, type OpenApiSchema } from "../kinds/schema/schema.ts";
 import { type AggregatedVersions, type ApiResource, apiResources, type GroupVersion, groupVersions } from "./api-resources.ts";
 import { listDefinition, listDefinitionName } from "./openapi-lists.ts";
@@ -59,7 +60,9 @@ const statusDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 
 /** Schemas of the resources and of everything they reference. */
 function schemasOf(resources: readonly ApiResource[]): Record<string, OpenApiSchema> {
-  const custom = resources.flatMap(({ kind }) => (kind.custom === undefined ? [] : [[kind.schema, kind.custom.openApi] as const]));
+  const custom = resources.flatMap(({ kind }) =>
+    kind.custom === undefined ? [] : [[kind.schema, withEmbeddedFields(kind.custom.openApi)] as const],
+  );
   const lists = resources.filter(({ verbs }) => verbs.includes("list")).map(({ kind }) => listDefinition(kind));
   const definitions = { ...openApiDefinitions(), ...Object.fromEntries([...custom, ...lists]) };
   const found: Record<string, OpenApiSchema> = {};

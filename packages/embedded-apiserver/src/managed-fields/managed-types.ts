@@ -1,4 +1,5 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
+import { withEmbeddedFields } from "../kinds/schema/embedded-fields.ts";
 import { once } from "../kinds/schema/once.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
@@ -77,7 +78,7 @@ const mergeTypes = new WeakMap<Kind, MergeType>();
 export function mergeTypeOfKind(kind: Kind): MergeType {
   let type = mergeTypes.get(kind);
   if (type === undefined) {
-    type = kind.custom === undefined ? mergeTypeOf(kind.schema) : mergeTypeOfSchema(kind.custom.openApi);
+    type = kind.custom === undefined ? mergeTypeOf(kind.schema) : mergeTypeOfSchema(withEmbeddedFields(kind.custom.openApi));
     mergeTypes.set(kind, type);
   }
   return type;

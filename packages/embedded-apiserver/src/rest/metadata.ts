@@ -3,7 +3,7 @@ import { equalJson } from "../json/json-value.ts";
 import type { ApiMetadata, ApiObject, FieldError, Kind } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../kinds/validation/field-errors.ts";
 import { each, labelsErrors } from "../kinds/validation/labels.ts";
-import { dnsSubdomainProblems } from "../kinds/validation/names.ts";
+import { dnsLabelProblems, dnsSubdomainProblems, pathSegmentPrefixProblems, pathSegmentProblems } from "../kinds/validation/names.ts";
 import { labelKeyProblems } from "../kinds/validation/label-syntax.ts";
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `TotalAnnotationSizeLimitB`. */
@@ -49,12 +49,33 @@ export function checkName({ name: given }: { readonly name?: unknown }, name: st
  * Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor`.
  */
 export function metadataErrors(kind: Kind, metadata: ApiMetadata): FieldError[] {
+  return [...nameErrors(kind, metadata), ...commonErrors(metadata, "metadata"), ...unqualifiedFinalizers(metadata)];
+}
+
+/**
+ * Validates the metadata of an object within a custom resource, which needs no name.
+ *
+ * Source: the same file, `ValidateObjectMeta`, and k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/objectmeta/validation.go.
+ *
+ * @param field - such as `spec.template.metadata`
+ */
+export function embeddedMetadataErrors(metadata: Partial<ApiMetadata>, field: string): FieldError[] {
+  const { name = "", generateName = "", namespace = "", generation = 0 } = metadata;
   return [
-    ...nameErrors(kind, metadata),
-    ...labelsErrors(metadata.labels, "metadata.labels"),
-    ...annotationsErrors(metadata.annotations, "metadata.annotations"),
-    ...ownerErrors(metadata),
-    ...finalizerErrors(metadata),
+    ...each(`${field}.generateName`, generateName, pathSegmentPrefixProblems(generateName)),
+    ...each(`${field}.name`, name, pathSegmentProblems(name)),
+    ...(namespace === "" ? [] : each(`${field}.namespace`, namespace, dnsLabelProblems(namespace))),
+    ...(generation < 0 ? [invalidValue(`${field}.generation`, generation, "must be greater than or equal to 0")] : []),
+    ...commonErrors(metadata, field),
+  ];
+}
+
+function commonErrors(metadata: Partial<ApiMetadata>, field: string): FieldError[] {
+  return [
+    ...labelsErrors(metadata.labels, `${field}.labels`),
+    ...annotationsErrors(metadata.annotations, `${field}.annotations`),
+    ...ownerErrors(metadata, `${field}.ownerReferences`),
+    ...finalizerErrors(metadata, `${field}.finalizers`),
   ];
 }
 
@@ -72,8 +93,7 @@ export function annotationsErrors(annotations: Readonly<Record<string, string>> 
   return bytes > annotationsLimitBytes ? [...errors, tooLong(field, annotationsLimitBytes)] : errors;
 }
 
-function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
-  const field = "metadata.ownerReferences";
+function ownerErrors({ ownerReferences = [] }: Partial<ApiMetadata>, field: string): FieldError[] {
   const errors: FieldError[] = [];
   let controller: string | undefined;
   for (const owner of ownerReferences) {
@@ -96,17 +116,18 @@ function ownerErrors({ ownerReferences = [] }: ApiMetadata): FieldError[] {
 
 const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-function finalizerErrors({ finalizers = [] }: ApiMetadata): FieldError[] {
-  const errors = finalizers.flatMap((finalizer, index) => {
-    const problems = each("metadata.finalizers", finalizer, labelKeyProblems(finalizer));
-    if (finalizer.includes("/") || standardFinalizers.has(finalizer)) return problems;
-    const unqualified = "name is neither a standard finalizer name nor is it fully qualified";
-    return [...problems, invalidValue(`metadata.finalizers[${index}]`, finalizer, unqualified)];
-  });
-  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
-    errors.push(invalidValue("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
-  }
+function finalizerErrors({ finalizers = [] }: Partial<ApiMetadata>, field: string): FieldError[] {
+  const errors = finalizers.flatMap((finalizer) => each(field, finalizer, labelKeyProblems(finalizer)));
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion"))
+    errors.push(invalidValue(field, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
   return errors;
+}
+
+function unqualifiedFinalizers({ finalizers = [] }: ApiMetadata): FieldError[] {
+  const problem = "name is neither a standard finalizer name nor is it fully qualified";
+  return finalizers.flatMap((finalizer, index) =>
+    finalizer.includes("/") || standardFinalizers.has(finalizer) ? [] : [invalidValue(`metadata.finalizers[${index}]`, finalizer, problem)],
+  );
 }
 
 const texts: ReadonlySet<string> = new Set(["name", "namespace", "uid"]);

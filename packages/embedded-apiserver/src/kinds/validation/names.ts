@@ -139,6 +139,11 @@ export function inclusiveRange(from: number, to: number): string {
 /** Names that form a single segment of a path. */
 export function pathSegmentProblems(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
+  return pathSegmentPrefixProblems(name);
+}
+
+/** The first part of such a name. */
+export function pathSegmentPrefixProblems(name: string): string[] {
   return ["/", "%"].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
 }
 

@@ -1,0 +1,113 @@
+import { expect } from "vitest";
+import type { Answer } from "./support/api.ts";
+import { establishDefinition } from "./support/definitions.ts";
+import { test } from "./support/parity-test.ts";
+import { recorded } from "./support/recording.ts";
+
+// Objects within custom resources: `x-kubernetes-embedded-resource` of a definition.
+
+const embedded = { type: "object", "x-kubernetes-embedded-resource": true };
+const text = { type: "string" };
+const schema = {
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      properties: {
+        template: { ...embedded, properties: { data: text } },
+        free: { ...embedded, "x-kubernetes-preserve-unknown-fields": true },
+        list: { type: "array", items: { ...embedded, properties: { inner: { ...embedded, properties: { data: text } } } } },
+        named: { type: "object", additionalProperties: { ...embedded, required: ["data", "kind"], properties: { data: text } } },
+        bounded: { ...embedded, properties: { metadata: { type: "object", properties: { name: { ...text, maxLength: 2 } } }, data: text } },
+      },
+    },
+  },
+};
+
+const type = { apiVersion: "v1", kind: "ConfigMap" };
+
+/** Fields of `spec`, by case. */
+const specs: Readonly<Record<string, object>> = {
+  "unknown field": { template: { ...type, metadata: { name: "a", other: 1, labels: { a: "b" } }, data: "x" } },
+  "unknown field beside metadata": { template: { ...type, data: "x", more: 1 } },
+  "unknown field of an open object": { free: { ...type, metadata: { name: "a", other: { deep: 1 } }, more: 1 } },
+  "unknown field in a list": { list: [{ ...type, inner: { ...type, metadata: { more: 1 } } }] },
+  "unknown field in a map": { named: { a: { ...type, data: "x", metadata: { other: 1 } } } },
+  "unknown field of owners": { template: { ...type, metadata: { ownerReferences: [{ ...type, name: "o", uid: "u", other: 1 }] } } },
+  "empty metadata": { template: { ...type, metadata: {} } },
+  "empty fields": { template: { ...type, metadata: { name: "", labels: {}, finalizers: [], generation: 0 } } },
+  "null metadata": { template: { ...type, metadata: null } },
+  "null fields": { template: { ...type, metadata: { name: null, labels: null, creationTimestamp: null } } },
+  time: { template: { ...type, metadata: { creationTimestamp: "2026-01-02T03:04:05+01:00" } } },
+  "malformed time": { template: { ...type, metadata: { creationTimestamp: "x" } } },
+  "number as metadata": { template: { ...type, metadata: 5 } },
+  "text as metadata": { template: { ...type, metadata: "a" } },
+  "number as name": { template: { ...type, metadata: { name: 5 } } },
+  "number as label": { free: { ...type, metadata: { labels: { a: 5 } } } },
+  "number in a list": { list: [{ ...type }, { ...type, inner: { ...type, metadata: { name: 5 } } }] },
+  "number in a map": { named: { a: { ...type, data: "x", metadata: { name: 5 } } } },
+  "number as kind": { template: { ...type, kind: 5 } },
+  "list as version": { template: { ...type, apiVersion: [] } },
+  "null kind": { template: { ...type, kind: null } },
+  "no kind": { template: { apiVersion: "v1" } },
+  "no version": { list: [{ kind: "A" }] },
+  "no type": { free: {} },
+  "empty kind": { template: { ...type, kind: "" } },
+  "empty version": { template: { ...type, apiVersion: "" } },
+  "malformed kind": { template: { ...type, kind: "A_b" } },
+  "malformed version": { template: { ...type, apiVersion: "a/b/c" } },
+  "malformed name": { template: { ...type, metadata: { name: "a/b" } } },
+  "dots as a name": { template: { ...type, metadata: { name: ".." } } },
+  "malformed generateName": { template: { ...type, metadata: { generateName: "a%" } } },
+  "malformed label": { template: { ...type, metadata: { labels: { "a b": "c" } } } },
+  "malformed annotation": { free: { ...type, metadata: { annotations: { "a b": "c" } } } },
+  "malformed finalizer": { template: { ...type, metadata: { finalizers: ["a b"] } } },
+  "malformed namespace": { template: { ...type, metadata: { namespace: "A" } } },
+  "malformed owner": { list: [{ ...type, metadata: { ownerReferences: [{ ...type, name: "", uid: "u" }] } }] },
+  "negative generation": { template: { ...type, metadata: { generation: -1 } } },
+  "name of the definition's limit": { bounded: { ...type, metadata: { name: "abc" } } },
+  "other value": { template: 5 },
+};
+
+/** Message for an object of any name. */
+function withoutName(message: string): string {
+  return message.replace(/ "[ab]" is invalid/, ' "NAME" is invalid').replace(/\(\/[ab];/, "(/NAME;");
+}
+
+test("metadata of embedded objects is decoded, cut and validated", async ({ api, namespace }) => {
+  await using definition = await establishDefinition(api, { namespace, schema });
+  const { apiVersion, kind, path } = definition;
+  const { resourceVersion } = (await api.create(path, { apiVersion, kind, metadata: { name: "a" } })).metadata;
+  const seen: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(specs)) {
+    const body = (metadata: object): object => ({ apiVersion, kind, metadata, spec });
+    const answers: Readonly<Record<string, Answer>> = {
+      POST: await api.post(`${path}?dryRun=All`, body({ name: "b" })),
+      "POST strict": await api.post(`${path}?dryRun=All&fieldValidation=Strict`, body({ name: "b" })),
+      PUT: await api.put(`${path}/a?dryRun=All`, body({ name: "a", resourceVersion })),
+      merge: await api.patch("merge", `${path}/a?dryRun=All`, { spec }),
+      apply: await api.apply(`${path}/a`, "me&dryRun=All", body({ name: "a" })),
+      "apply new": await api.apply(`${path}/b`, "me&dryRun=All", body({ name: "b" })),
+    };
+    const same = new Map<string, { readonly requests: string[]; readonly shown: unknown }>();
+    for (const [request, { status, body: answered, headers }] of Object.entries(answers)) {
+      const shown = status < 300 ? [answered.spec, headers["warning"]] : [status, withoutName(answered.message)];
+      const key = recorded(shown);
+      same.set(key, { shown, requests: [...(same.get(key)?.requests ?? []), request] });
+    }
+    seen[name] = Object.fromEntries(Array.from(same.values(), ({ requests, shown }) => [requests.join(", "), shown]));
+  }
+  expect(JSON.parse(JSON.stringify(seen).replaceAll(namespace, "NS"))).toMatchSnapshot();
+});
+
+test("embedded objects have a type and metadata in OpenAPI", async ({ api, namespace }) => {
+  await using _definition = await establishDefinition(api, { namespace, schema });
+  const name = `com.example.${namespace}.v1.Thing`;
+  await expect.poll(async () => (await api.get("/openapi/v2")).body.definitions, { timeout: 20_000 }).toHaveProperty([name]);
+  await expect.poll(async () => (await api.get(`/openapi/v3/apis/${namespace}.example.com/v1`)).status, { timeout: 20_000 }).toBe(200);
+
+  const { definitions } = (await api.get("/openapi/v2")).body;
+  const { components } = (await api.get(`/openapi/v3/apis/${namespace}.example.com/v1`)).body;
+  expect(definitions[name].properties.spec).toMatchSnapshot("version 2");
+  expect(components.schemas[name].properties.spec).toMatchSnapshot("version 3");
+});
