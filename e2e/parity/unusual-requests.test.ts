@@ -41,6 +41,43 @@ test("a watch whose time is negative or too long to count ends at once", async (
   }
 });
 
+test("empty numbers and the options of watches are refused as in Go", async ({ api, core }) => {
+  const path = `${core}/configmaps`;
+  await api.create(path, configMapNamed("a"));
+  await api.create(path, configMapNamed("b"));
+  await api.create(`${core}/pods`, podNamed("web"));
+  const { metadata } = (await api.get(`${path}?limit=1`)).body;
+  const token = metadata.continue;
+  const queries: readonly (readonly [name: string, query: string])[] = [
+    ["empty limit", "limit="],
+    ["limit without a sign of equality", "limit"],
+    ["second limit", "limit=&limit=1"],
+    ["empty timeout", "timeoutSeconds="],
+    ["empty limit of a watch", "limit=&watch=1"],
+    ["empty timeout of a watch", "timeoutSeconds=&watch=1"],
+    ["token of a watch", `watch=1&continue=${token}`],
+    ["malformed token of a watch", "watch=1&continue=x"],
+    ["token and version 0 of a watch", `watch=1&resourceVersion=0&continue=${token}`],
+    ["token and version of a watch", `watch=1&resourceVersion=${metadata.resourceVersion}&continue=${token}`],
+    ["token and initial events of a watch", `watch=1&sendInitialEvents=true&continue=${token}`],
+    ["limit of a watch", "watch=1&limit=1"],
+    ["limit and version 0 of a watch", "watch=1&limit=1&resourceVersion=0"],
+    ["limit and version of a watch", `watch=1&limit=1&resourceVersion=${metadata.resourceVersion}`],
+    ["empty token of a watch", "watch=1&continue="],
+  ];
+
+  const seen: Record<string, unknown> = {};
+  for (const [name, query] of queries) {
+    // Without a timeout, a watch that is accepted would stay open.
+    const answer = await api.get(`${path}?${query}${query.includes("timeoutSeconds") ? "" : "&timeoutSeconds=1"}`);
+    seen[name] = answer.status < 300 ? answer.status : refusal(answer);
+  }
+  for (const url of ["pods/web/log?tailLines=", "pods/web/log?sinceSeconds=", "pods/web/log?limitBytes="])
+    seen[url] = refusal(await api.get(`${core}/${url}`));
+  seen["grace period"] = refusal(await api.delete(`${path}/a?gracePeriodSeconds=`));
+  expect(seen).toMatchSnapshot();
+});
+
 test("an escaped slash separates segments, and a name may have any bytes", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("a"));
   await api.create(`${core}/pods`, podNamed("web"));

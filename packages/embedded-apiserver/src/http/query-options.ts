@@ -62,8 +62,12 @@ function listErrors({ resourceVersion, resourceVersionMatch: match, continueToke
   return errors;
 }
 
-function watchErrors({ resourceVersionMatch: match, continueToken, sendInitialEvents }: ListOptions): FieldError[] {
+/** Source: the same file, and pkg/apis/meta/internalversion/defaults.go, `SetListOptionsDefaults`. */
+function watchErrors({ resourceVersion, resourceVersionMatch: match, continueToken, sendInitialEvents }: ListOptions): FieldError[] {
   const errors: FieldError[] = [];
+  // A watch without a version gets initial events and a match, which are validated, too.
+  const isMatchSet = match === "" && sendInitialEvents === undefined && (resourceVersion === "" || resourceVersion === "0");
+  if (isMatchSet && continueToken !== "") errors.push(matchForbidden("resourceVersionMatch is forbidden when continue is provided"));
   if (sendInitialEvents !== undefined && match !== "NotOlderThan")
     errors.push(matchForbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   if (match !== "") {
@@ -144,7 +148,7 @@ function fieldManagerErrors(name: string): FieldError[] {
 /** Integer parameter of the query. @throws ApiStatusError 400 */
 export function integerOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null || text === "") return undefined;
+  if (text === null) return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   const whole = BigInt(text.replace("+", ""));
   if (BigInt.asIntN(64, whole) !== whole) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);

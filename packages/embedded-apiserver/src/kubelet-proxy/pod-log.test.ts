@@ -28,7 +28,7 @@ test.each([
   ["follow=false&previous=0&timestamps=False", ""],
   ["tailLines=0&sinceSeconds=60&limitBytes=7", "sinceSeconds=60&tailLines=0&limitBytes=7"],
   ["tailLines=%2B5", "tailLines=5"],
-  ["tailLines=&sinceTime=", ""],
+  ["sinceTime=", ""],
   ["sinceTime=2026-01-02T03:04:05.678Z", "sinceTime=2026-01-02T03%3A04%3A05Z"],
   ["sinceTime=2026-01-02T03:04:05%2B02:00", "sinceTime=2026-01-02T01%3A04%3A05Z"],
   ["container=c&insecureSkipTLSVerifyBackend=true&pretty=true", ""],
@@ -41,6 +41,7 @@ test.each([
 });
 
 test.each([
+  ["tailLines=", 'strconv.ParseInt: parsing "": invalid syntax'],
   ["tailLines=1.5", 'strconv.ParseInt: parsing "1.5": invalid syntax'],
   ["sinceTime=2026-01-02", 'parsing time "2026-01-02" as "2006-01-02T15:04:05Z07:00": cannot parse "2026-01-02" as "2006"'],
   ["container=d", "container d is not valid for pod a"],
