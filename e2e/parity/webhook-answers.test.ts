@@ -1,4 +1,5 @@
 import { eventually } from "@virtual-kubelet/testing";
+import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { startWebhookServer, type ReviewHandler } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
 import { establishDefinition } from "./support/definitions.ts";
@@ -128,6 +129,46 @@ test("responses of webhooks that are no reviews", async ({ api, namespace, core 
     seen[path] = { message: messageOf(created, hooks), calls: hooks.reviews(path).length };
   }
   expect(seen).toMatchSnapshot();
+});
+
+test("compressed answers of webhooks are unpacked", async ({ api, namespace, core }) => {
+  const compressed =
+    (
+      headers: Record<string, string>,
+      change: (packed: Uint8Array) => Uint8Array = (packed) => packed,
+      response: object = {},
+    ): ReviewHandler =>
+    (review) => {
+      const body = gzipSync(JSON.stringify(answer(response)(review)));
+      return new Response(Uint8Array.from(change(body)), { headers: { "content-type": "application/json", ...headers } });
+    };
+  const gzip = { "content-encoding": "gzip" };
+  const cases: Readonly<Record<string, ReviewHandler>> = {
+    "/gzip": compressed(gzip),
+    "/upper-case": compressed({ "content-encoding": "GZIP" }),
+    "/unnamed": compressed({}),
+    "/deflate": compressed({ "content-encoding": "deflate" }),
+    "/twice": compressed({ "content-encoding": "gzip, gzip" }, gzipSync),
+    "/other-name": compressed({ "content-encoding": "x-gzip" }),
+    "/plain": (review) => new Response(JSON.stringify(answer({})(review)), { headers: { ...gzip, "content-type": "application/json" } }),
+    "/empty": () => new Response("", { headers: gzip }),
+    "/short": compressed(gzip, (packed) => packed.subarray(0, packed.length - 12)),
+    "/wrong-checksum": compressed(gzip, (packed) => packed.with(packed.length - 8, (packed.at(-8) ?? 0) ^ 1)),
+    "/two-members": compressed(gzip, (packed) => Buffer.concat([packed, gzipSync("  ")])),
+    "/denied": compressed(gzip, undefined, { allowed: false, status: { message: "packed" } }),
+    "/status": () =>
+      new Response(Uint8Array.from(gzipSync("no such thing")), { status: 500, headers: { ...gzip, "content-type": "text/plain" } }),
+  };
+  await using hooks = await Webhooks.start(api, namespace, cases);
+  const messages: Record<string, string> = {};
+  for (const path of Object.keys(cases)) {
+    await hooks.configure("Mutating", path.slice(1), { objectSelector: { matchLabels: { path: path.slice(1) } } }, path);
+    const sent = { metadata: { name: "a", labels: { path: path.slice(1) } } };
+    const message = messageOf(await api.post(`${core}/configmaps?dryRun=All`, sent), hooks);
+    // The real server also reads YAML.
+    messages[path] = message.replace(/(?:yaml|couldn't get version\/kind; json parse error): .*$/, "UNREADABLE");
+  }
+  expect(messages).toMatchSnapshot();
 });
 
 test("an address belongs to a service from the moment that its creation waits for a webhook", async ({ api, namespace, core }) => {

@@ -12,6 +12,11 @@ test.each([
     () => new Response("{", { headers: { ...json, "content-length": "9" } }),
     "unexpected error when reading response body. Please retry. Original error: unexpected EOF",
   ],
+  [
+    "is not compressed although it says so",
+    () => new Response("{}", { headers: { ...json, "content-encoding": "gzip" } }),
+    "unexpected error when reading response body. Please retry. Original error: gzip: invalid header",
+  ],
   ["leads to itself", () => new Response(undefined, { status: 307, headers: { location: "/" } }), 'Post "/": stopped after 10 redirects'],
   [
     "is an error that is no Status",

@@ -6,6 +6,7 @@ import { goJsonError } from "../json/go-json-error.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { GoError, goErrorText } from "./go-error.ts";
 import { bodyText, HttpsClient, type HttpsRequest, type HttpsTarget } from "./https-client.ts";
+import { unpackedBody, unpackProblem } from "./unpacked-body.ts";
 import type { WebhookClientConfig } from "./webhook-client-config.ts";
 import type { ServiceAddress, ServiceReference } from "./service-resolver.ts";
 
@@ -63,7 +64,7 @@ export class WebhookClient implements Disposable {
 
   /** Posts a body and follows redirections, as Go's client does. */
   async #follow(first: HttpsTarget, body: Uint8Array, signal: AbortSignal): Promise<IncomingMessage> {
-    const headers = { accept: "application/json, */*", "user-agent": "kube-apiserver-admission" };
+    const headers = { accept: "application/json, */*", "accept-encoding": "gzip", "user-agent": "kube-apiserver-admission" };
     const post = { method: "POST", body, headers: { ...headers, "content-type": "application/json" } };
     let target = first;
     let sent: HttpsRequest = post;
@@ -138,13 +139,13 @@ export class WebhookClient implements Disposable {
   }
 }
 
-/** Body of a response. @throws LateError if it breaks off */
+/** Body of a response, unpacked. @throws LateError if it breaks off or cannot be unpacked */
 async function completeText(answer: IncomingMessage, signal: AbortSignal): Promise<string> {
   try {
-    return await bodyText(answer);
+    return await bodyText(unpackedBody(answer));
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new LateError("unexpected error when reading response body. Please retry. Original error: unexpected EOF");
+    throw new LateError(`unexpected error when reading response body. Please retry. Original error: ${unpackProblem(error)}`);
   }
 }
 

@@ -50,7 +50,8 @@ export async function startWebhookServer(answers: Readonly<Record<string, Review
         if (answer instanceof URL) return response.writeHead(307, { location: answer.pathname }).end();
         if (answer instanceof Response && answer.type === "error") return request.socket.destroy();
         if (answer instanceof Response)
-          return void answer.text().then((body) => {
+          return void answer.arrayBuffer().then((bytes) => {
+            const body = Buffer.from(bytes);
             response.writeHead(answer.status, Object.fromEntries(answer.headers));
             const isBroken = Number(answer.headers.get("content-length") ?? 0) > body.length;
             if (isBroken) response.write(body, () => request.socket.destroy());
