@@ -1,6 +1,9 @@
 import { expect } from "vitest";
+import type { Answer } from "./support/api.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
+
+const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 test("GET returns the object as it was created", async ({ api, core }) => {
   const created = await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
@@ -95,6 +98,61 @@ test("an unknown group, version or path is a plain 404", async ({ api }) => {
     `404 Failure {details: {}, message: "the server could not find the requested resource", reason: "NotFound"}`,
   );
   expect(await api.get("/nowhere")).toMatchInlineSnapshot(`404 "404 page not found\\nDIFFERENCE"`);
+});
+
+test("paths of a custom resource's group that name nothing, and versions that are not served", async ({ api, namespace }) => {
+  const group = `/apis/${namespace}.example.com`;
+  const schema = { openAPIV3Schema: { type: "object" } };
+  await api.create(crds, {
+    metadata: { name: `things.${namespace}.example.com` },
+    spec: {
+      group: `${namespace}.example.com`,
+      scope: "Namespaced",
+      names: { plural: "things", kind: "Thing" },
+      versions: [
+        { name: "v1", served: true, storage: true, schema, subresources: { status: {} } },
+        { name: "v2", served: false, storage: false, schema },
+      ],
+    },
+  });
+  const path = `${group}/v1/namespaces/${namespace}/things`;
+  await expect.poll(async () => (await api.get(path)).status).toBe(200);
+  const [apiVersion, kind] = [`${namespace}.example.com/v1`, "Thing"];
+  const object = { apiVersion, kind, metadata: { name: "a" } };
+  await api.create(path, object);
+  const namespaced = (version: string, rest: string): string => `${group}/${version}/namespaces/${namespace}/${rest}`;
+  const paths = [
+    ...["v2", "v3"].flatMap((version) => [
+      `${group}/${version}`,
+      `${group}/${version}/things`,
+      `${group}/${version}/things/a`,
+      ...["things", "things/a", "things/a/status", "things/a/scale", "others"].map((rest) => namespaced(version, rest)),
+      `${group}/${version}/watch/things`,
+    ]),
+    `${group}/v1/others`,
+    `${group}/v1/things/a`,
+    `${group}/v1/things/a/b/c/d`,
+    `${group}/v1/namespaces`,
+    `${group}/v1/namespaces/${namespace}`,
+    `${group}/v1/watch/things`,
+    ...["others", "others/a", "things/a/scale", "things/a/other"].map((rest) => namespaced("v1", rest)),
+  ];
+  const seen: Record<string, unknown> = {};
+  const note = (name: string, { status, headers, body }: Answer): void => {
+    const shown = status < 300 ? "taken" : typeof body === "string" ? body : body.message;
+    seen[name.replaceAll(namespace, "NS")] = [status, headers["content-type"], shown];
+  };
+  for (const one of paths) note(`GET ${one}`, await api.get(`${one}?timeoutSeconds=1`));
+  for (const version of ["v1", "v2", "v3"]) {
+    const body = { ...object, apiVersion: apiVersion.replace("v1", version), metadata: { name: "b" } };
+    note(`POST ${version}`, await api.post(`${namespaced(version, "things")}?dryRun=All`, body));
+    note(`PUT ${version}`, await api.put(`${namespaced(version, "things/a")}?dryRun=All`, { ...body, metadata: { name: "a" } }));
+    note(`PATCH ${version}`, await api.patch("merge", `${namespaced(version, "things/a")}?dryRun=All`, {}));
+    note(`DELETE ${version}`, await api.delete(`${namespaced(version, "things/a")}?dryRun=All`));
+    note(`DELETE ${version}, all`, await api.delete(`${namespaced(version, "things")}?dryRun=All`));
+  }
+  await api.delete(`${crds}/things.${namespace}.example.com`);
+  expect(seen).toMatchSnapshot();
 });
 
 test("an unsupported verb is 405", async ({ api, core }) => {

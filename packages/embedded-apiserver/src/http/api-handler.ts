@@ -12,7 +12,7 @@ import { openIdDocument } from "./open-id.ts";
 import { indented, pretty } from "./pretty.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceContext } from "./resource-call.ts";
-import { handleResource } from "./resource-handler.ts";
+import { handleResource, isBuiltInGroup } from "./resource-handler.ts";
 import { failure, rawJson, text, withWarnings } from "./respond.ts";
 import { handleReview, isReview, reviewGroups } from "./reviews.ts";
 
@@ -150,11 +150,11 @@ function privateResponse(
   return path.startsWith("/openapi/v3/") ? { status: 404, headers: {}, body: new Uint8Array(0) } : text(404, "404 page not found\n");
 }
 
-/** Whether the path is below an existing group, where the real server answers unknown paths with a Status instead of plain text. */
+/** Whether the path is below a group with built-in kinds, where the real server answers unknown paths with a Status instead of plain text. */
 function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
   const [, root, group = ""] = path.split("/");
   if (root === "api") return group !== "";
-  return root === "apis" && group !== "" && (rest.kinds.some((kind) => kind.group === group) || reviewGroups.includes(group));
+  return root === "apis" && group !== "" && (isBuiltInGroup(rest.kinds, group) || reviewGroups.includes(group));
 }
 
 /** Paths listed by `/`: those that are served. */

@@ -1,4 +1,4 @@
-import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
+import { badRequest, methodNotAllowed, noSuchResource, notFound } from "../errors/api-status-error.ts";
 import { componentStatusKind } from "../kinds/component-status.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { findKind } from "../rest/rest-context.ts";
@@ -31,7 +31,7 @@ const namespaceCollectionVerbs = { GET: listVerb, POST: writing(createVerb) } as
  * Handles a request for a resource.
  *
  * @param warnings - collects warnings for the client, also if an error is thrown
- * @returns `undefined` if the API group or version does not exist
+ * @returns `undefined` if the API group or version does not exist, and for paths that the handler of custom resources leaves to others
  * @throws ApiStatusError
  */
 export function handleResource(
@@ -45,7 +45,11 @@ export function handleResource(
   if (isWatch) toWatchQuery(request, target, query);
   const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";
   const kind = isBindings ? findKind(context.rest, "", "pods") : (kindOf(kinds, target) ?? computedKind(target));
-  if (kind === undefined) throw noSuchResource();
+  if (kind === undefined) {
+    if (isBuiltInGroup(kinds, target.group)) throw noSuchResource();
+    return undefined;
+  }
+  if (kind.custom !== undefined && !isInScope(kind, target)) return undefined;
   const isConnection = isConnected(kind, target.subresource);
   if (isConnection && query.has("dryRun")) throw badRequest("dryRun is not supported");
   const named = isWatch ? { ...target, name: undefined } : target;
@@ -66,6 +70,20 @@ export function handleResource(
   const response = runVerb(verbs, context, call);
   const finished = (answer: ApiResponse): ApiResponse => inEncoding(answer, call.output.encoding);
   return response instanceof Promise ? response.then(finished) : finished(response);
+}
+
+/** Whether a group has built-in kinds, and not only custom resources. */
+export function isBuiltInGroup(kinds: readonly Kind[], group: string): boolean {
+  return kinds.some((kind) => kind.group === group && kind.custom === undefined);
+}
+
+/**
+ * Whether a path of a custom resource names a namespace if it must, and none if it may not.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_handler.go, `ServeHTTP`.
+ */
+function isInScope({ namespaced }: Kind, { namespace, name }: ResourceTarget): boolean {
+  return namespace === undefined ? !namespaced || name === undefined : namespaced;
 }
 
 /** Changes the query of a path such as `/api/v1/watch/pods` to that of the collection. @throws ApiStatusError 405 */
@@ -101,6 +119,6 @@ function verbsOf({ kind, target }: ResourceCall): Verbs {
   if (kind.namespaced && target.namespace === undefined) throw noSuchResource();
   if (target.subresource === undefined) return objectVerbs;
   const verbs = subresourceVerbs(kind, target.subresource);
-  if (verbs === undefined) throw noSuchResource();
+  if (verbs === undefined) throw kind.custom === undefined ? noSuchResource() : notFound(kind, target.name);
   return verbs;
 }
