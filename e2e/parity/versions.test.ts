@@ -86,6 +86,46 @@ test("an autoscaler of autoscaling/v1 is read in v2 and changed in both", async 
   expect([refused.status, refused.body.message]).toMatchSnapshot("refused");
 });
 
+test("the metrics of autoscaling/v1 come from its field and from its annotation", async ({ api, namespace }) => {
+  const newer = `/apis/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers`;
+  const older = newer.replace("v2", "v1");
+  const cpu = (utilization: number): object => ({ type: "Resource", resource: { name: "cpu", targetAverageUtilization: utilization } });
+  const memory = { type: "Resource", resource: { name: "memory", targetAverageValue: "5Mi" } };
+  const value = { type: "Resource", resource: { name: "cpu", targetAverageValue: "100m" } };
+  const cases: Readonly<Record<string, readonly [metrics: readonly object[] | undefined, field: number | undefined]>> = {
+    same: [[cpu(50)], 50],
+    other: [[cpu(50)], 60],
+    "in-annotation": [[cpu(50)], undefined],
+    twice: [[cpu(50), cpu(40)], 60],
+    "before-others": [[cpu(50), memory], 60],
+    "after-others": [[memory, cpu(50)], 60],
+    "value-and-field": [[value], 60],
+    "only-value": [[value], undefined],
+    "only-others": [[memory], undefined],
+    "empty-annotation": [[], undefined],
+    "empty-annotation-and-field": [[], 60],
+    nothing: [undefined, undefined],
+  };
+  const seen: Record<string, unknown> = {};
+  for (const [name, [metrics, targetCPUUtilizationPercentage]] of Object.entries(cases)) {
+    const annotations = metrics === undefined ? {} : { "autoscaling.alpha.kubernetes.io/metrics": JSON.stringify(metrics) };
+    const spec = { scaleTargetRef, maxReplicas: 3, targetCPUUtilizationPercentage };
+    const created = await api.post(older, { metadata: { name, annotations }, spec });
+    const read = await api.get(`${newer}/${name}`);
+    const changed = await api.patch("merge", `${older}/${name}`, { spec: { targetCPUUtilizationPercentage: 70 } });
+    const { body } = await api.get(`${newer}/${name}`);
+    const replaced = await api.put(`${older}/${name}`, { metadata: { name, annotations }, spec: { ...spec, maxReplicas: 4 } });
+    const last = await api.get(`${newer}/${name}`);
+    seen[name] = {
+      created: created.status === 201 ? [created.body.metadata.annotations, created.body.spec.targetCPUUtilizationPercentage] : created,
+      read: [read.body.spec?.metrics, read.body.metadata?.annotations],
+      changed: [changed.status, changed.body.spec?.targetCPUUtilizationPercentage, changed.body.metadata?.annotations, body.spec?.metrics],
+      replaced: [replaced.status, replaced.body.metadata?.generation, last.body.spec?.metrics, last.body.metadata?.annotations],
+    };
+  }
+  expect(seen).toMatchSnapshot();
+});
+
 test("annotations of autoscaling/v1 that cannot be decoded are ignored, and others are validated", async ({ api, namespace }) => {
   const path = `/apis/autoscaling/v1/namespaces/${namespace}/horizontalpodautoscalers`;
   const resource = (target: string): string => `[{"type":"Resource","resource":{"name":"cpu",${target}}}]`;

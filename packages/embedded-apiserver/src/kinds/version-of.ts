@@ -1,4 +1,5 @@
 import { apiVersionOf } from "./api-version.ts";
+import { equalJson, isJsonObject } from "../json/json-value.ts";
 import { storageFormOf, type ApiObject, type Column, type Kind, type VersionConversion } from "./kind.ts";
 import { decode } from "./schema/decode.ts";
 
@@ -39,10 +40,13 @@ export function versionOf(hub: Kind, given: FurtherVersion): Kind {
   /** Runs a hook of the hub on the object in the stored version. */
   const through = (object: ApiObject, hook: (inHub: ApiObject) => void): void => {
     const inHub = conversion.toStorage(object);
+    const before = conversion.fromStorage(inHub);
+    const isLossy = !equalJson(conversion.toStorage(before), inHub);
     hook(inHub);
     const result = conversion.fromStorage(inHub);
     for (const field of Object.keys(object)) if (!(field in result)) delete object[field];
-    Object.assign(object, result);
+    if (isLossy) setChanges(object, before, result);
+    else Object.assign(object, result);
   };
   return {
     ...inherited,
@@ -66,6 +70,20 @@ export function versionOf(hub: Kind, given: FurtherVersion): Kind {
     ...given,
     conversion,
   };
+}
+
+/** Sets the fields of an object and of its metadata that differ between two values. Others keep what only the object itself has. */
+function setChanges(
+  object: Record<string, unknown>,
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): void {
+  for (const [field, value] of Object.entries(after)) {
+    const [own, old] = [object[field], before[field]];
+    if (equalJson(old, value)) continue;
+    if (field === "metadata" && isJsonObject(own) && isJsonObject(old) && isJsonObject(value)) setChanges(own, old, value);
+    else object[field] = value;
+  }
 }
 
 function columnOf(column: Column, { toStorage }: VersionConversion): Column {
