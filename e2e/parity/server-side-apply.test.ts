@@ -1,5 +1,6 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
+import { establishDefinition } from "./support/definitions.ts";
 import { managersOf } from "./support/managers.ts";
 import { test } from "./support/parity-test.ts";
 
@@ -267,6 +268,43 @@ test("a configuration that does not match the schema is refused", async ({ api, 
       405 Failure {details: {}, message: "the server does not allow this method on the requested resource", reason: "MethodNotAllowed"},
     ]
   `);
+});
+
+test("managers in a configuration are refused, in other words if they are malformed", async ({ api, namespace, core }) => {
+  await using things = await establishDefinition(api, { namespace, schema: { type: "object" } });
+  const targets = { "built-in kind": [`${core}/configmaps`, configMap({})], "custom resource": [things.path, things] } as const;
+  const entry = { manager: "m", operation: "Apply", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: {} };
+  const managers: Readonly<Record<string, unknown>> = {
+    null: null,
+    empty: [],
+    "an entry": [entry],
+    "a time": [{ ...entry, time: "2026-01-02T03:04:05Z" }],
+    "a time with a fraction": [{ ...entry, time: "2026-01-02T03:04:05.678Z" }],
+    "an empty time": [{ ...entry, time: "" }],
+    "no time": [{ ...entry, time: null }],
+    "a malformed time": [{ ...entry, time: "yesterday" }],
+    "a time that cannot be": [{ ...entry, time: "2026-02-30T03:04:05Z" }],
+    "a number as time": [{ ...entry, time: 5 }],
+    "a second time": [entry, { ...entry, time: "yesterday" }],
+    "only a malformed time": [{ time: "yesterday" }],
+    "malformed fields": [{ ...entry, fieldsV1: "x" }],
+    "an unknown field": [{ ...entry, other: 1 }],
+    "an unknown field and a malformed time": [{ ...entry, other: 1, time: "yesterday" }],
+  };
+  const seen: Record<string, Record<string, unknown>> = {};
+  for (const [target, [path, object]] of Object.entries(targets)) {
+    const { apiVersion, kind } = object as { apiVersion: string; kind: string };
+    await api.create(path, { apiVersion, kind, metadata: { name: "old" } });
+    for (const [name, managedFields] of Object.entries(managers))
+      for (const [place, url] of Object.entries({ new: `${path}/new`, old: `${path}/old` })) {
+        const answer = await api.apply(url, "alice&dryRun=All", { apiVersion, kind, metadata: { name: place, managedFields } });
+        const { status, body } = answer;
+        ((seen[target] ??= {})[name] as Record<string, unknown>) ??= {};
+        (seen[target][name] as Record<string, unknown>)[place] =
+          status < 300 ? managersOf(body) : [status, body.reason, String(body.message).replaceAll(namespace, "NS")];
+      }
+  }
+  expect(seen).toMatchSnapshot();
 });
 
 test("a configuration that is not YAML is refused with the place of the problem", async ({ api, core }) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasUnknownFields, isEntryList } from "./entry-list.ts";
+import { entryTimeProblem, hasUnknownFields, isEntryList, isReadableEntryList } from "./entry-list.ts";
 
 test.each([
   [[], true],
@@ -18,4 +18,15 @@ test.each([
 test("fields that a manager does not have are found", () => {
   expect(hasUnknownFields([{ manager: "m", subresource: "status" }])).toBe(false);
   expect(hasUnknownFields([{ manager: "m" }, { manger: "m" }])).toBe(true);
+});
+
+test.each([
+  [[{ manager: "m", time: "2026-01-01T00:00:00.5+01:00", fieldsV1: "f:a" }], true, undefined],
+  [[{ time: null }], true, undefined],
+  [[{ manager: 5 }], false, undefined],
+  [[{}, { time: 5 }], false, "json: cannot unmarshal number into Go value of type string"],
+  [[{ time: "now" }], false, 'parsing time "now" as "2006-01-02T15:04:05Z07:00": cannot parse "now" as "2006"'],
+])("the managers %j of a configuration can be read: %s, with the problem %s", (value, expected, problem) => {
+  expect(isReadableEntryList(value)).toBe(expected);
+  expect(entryTimeProblem(value)).toBe(problem);
 });

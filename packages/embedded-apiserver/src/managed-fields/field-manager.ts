@@ -4,7 +4,7 @@ import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../jso
 import type { ApiObject } from "../kinds/kind.ts";
 import { applyConflict } from "./apply-conflict.ts";
 import { objectProblems, problemText } from "./check-object.ts";
-import { isEntryList } from "./entry-list.ts";
+import { entryTimeProblem, isReadableEntryList } from "./entry-list.ts";
 import { difference, isEmptySet, setOf, union } from "./field-set.ts";
 import { lastAppliedConflicts, withLastApplied } from "./last-applied.ts";
 import { ItemError } from "./list-items.ts";
@@ -156,7 +156,10 @@ export function applyConfiguration(
   const applied = applyWith(write, { base, configuration, before, force });
   const object = applied.object ?? base;
   const result = manager === "kubectl" ? withLastApplied(object, configuration) : object;
-  const metadata = result["metadata"] as JsonObject;
+  const { managedFields: given = null, ...metadata } = (result["metadata"] ?? {}) as JsonObject;
+  // Custom resources are not converted, so that malformed managers are dropped.
+  const problem = type.mayChange ? undefined : entryTimeProblem(given);
+  if (problem !== undefined) throw conversionError(type, configuration, problem);
   const entries = entriesOf(applied.managers);
   if (entries === undefined) return { ...result, metadata };
   // Entries are JSON, although their type does not say so.
@@ -168,7 +171,7 @@ function checkConfiguration(type: ManagedType, configuration: JsonObject): void 
   if (apiVersion !== type.apiVersion || kind !== type.kind)
     throw badRequest(`invalid object type: ${goKind(String(apiVersion ?? ""), String(kind ?? ""))}`);
   // Other values do not have the type of managers, so that the schema refuses them.
-  if (isJsonObject<JsonValue>(metadata) && isEntryList(metadata["managedFields"] ?? null))
+  if (isJsonObject<JsonValue>(metadata) && isReadableEntryList(metadata["managedFields"] ?? null))
     throw badRequest("metadata.managedFields must be nil");
 }
 

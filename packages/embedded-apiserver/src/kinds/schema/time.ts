@@ -9,7 +9,14 @@ const rfc3339Pattern = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\
 export function canonicalTime(text: string): CanonicalTime {
   const epochMs = rfc3339Pattern.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(epochMs)) return { problem: parseProblem(text, "2006-01-02T15:04:05Z07:00", "2006") };
+  // JavaScript takes the 31st day of every month.
+  if (isAfterMonth(text)) return { problem: `parsing time ${JSON.stringify(text)}: day out of range` };
   return { text: rfc3339(epochMs) };
+}
+
+function isAfterMonth(text: string): boolean {
+  const day = Number(text.slice(8, 10));
+  return day > 28 && day > new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
 }
 
 /** Parses a `metav1.MicroTime`, which has exactly six fractional digits. */
