@@ -1,5 +1,5 @@
 import type { Random } from "@virtual-kubelet/clock";
-import { ApiStatusError } from "../errors/api-status-error.ts";
+import { plainFailure } from "../errors/api-status-error.ts";
 import { aggregateProblems } from "../errors/aggregate-problems.ts";
 import { goJson, goJsonType, goTypeOf } from "../json/go-json.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
@@ -36,7 +36,7 @@ export function conversionByWebhook(
     const [first] = wanted;
     if (first === undefined) return [...objects];
     const version = conversionReviewVersions.find((each) => each === "v1" || each === "v1beta1");
-    if (version === undefined) throw failure("no supported conversion review versions");
+    if (version === undefined) throw plainFailure("no supported conversion review versions");
     const type = `${first.apiVersion}, Kind=${first.kind}`;
     const uid = random.uuid();
     const review: JsonObject = {
@@ -52,17 +52,12 @@ export function conversionByWebhook(
         (error: unknown) => error,
       )
       .catch((error: unknown) => error);
-    if (!Array.isArray(converted)) throw failure(`conversion webhook for ${type} failed: ${textOf(converted)}`);
+    if (!Array.isArray(converted)) throw plainFailure(`conversion webhook for ${type} failed: ${textOf(converted)}`);
     if (converted.length !== wanted.length)
-      throw failure(`conversion webhook for ${type} returned ${converted.length} objects, expected ${wanted.length}`);
+      throw plainFailure(`conversion webhook for ${type} returned ${converted.length} objects, expected ${wanted.length}`);
     const rest = (converted as readonly JsonValue[]).values();
     return objects.map((object) => (object.apiVersion === apiVersion ? object : checked(object, rest.next().value, apiVersion)));
   };
-}
-
-/** The real server answers without a reason. */
-function failure(message: string): ApiStatusError {
-  return new ApiStatusError({ code: 500, message });
 }
 
 /** The real server's client has the timeout here, and not its context. */
@@ -87,16 +82,16 @@ function convertedObjects(answer: JsonValue, uid: string, version: string): read
 /** Checks a converted object, and restores its metadata except labels and annotations. */
 function checked(original: Readonly<ApiObject>, converted: JsonValue | undefined, apiVersion: string): ApiObject {
   const subject = `conversion webhook for ${original.apiVersion}, Kind=${original.kind} returned invalid`;
-  if (!isJsonObject<JsonValue>(converted)) throw failure(undecodable(converted));
-  if (!hasKind(converted)) throw failure(missingKind(goJson(converted)));
+  if (!isJsonObject<JsonValue>(converted)) throw plainFailure(undecodable(converted));
+  if (!hasKind(converted)) throw plainFailure(missingKind(goJson(converted)));
   const { kind, apiVersion: given, metadata } = converted;
   if (given !== apiVersion)
-    throw failure(`${subject} object at index 0: invalid groupVersion (expected ${apiVersion}, received ${String(given ?? "")})`);
+    throw plainFailure(`${subject} object at index 0: invalid groupVersion (expected ${apiVersion}, received ${String(given ?? "")})`);
   if (kind !== original.kind)
-    throw failure(`${subject} object at index 0: invalid kind (expected ${original.kind}, received ${String(kind)})`);
+    throw plainFailure(`${subject} object at index 0: invalid kind (expected ${original.kind}, received ${String(kind)})`);
   const problem = identityProblem(original, isJsonObject(metadata) ? metadata : {});
-  if (problem !== undefined) throw failure(`${subject} object: ${problem}`);
-  if (!isJsonObject(metadata)) throw failure(`${subject} metadata: missing metadata in converted object`);
+  if (problem !== undefined) throw plainFailure(`${subject} object: ${problem}`);
+  if (!isJsonObject(metadata)) throw plainFailure(`${subject} metadata: missing metadata in converted object`);
   return { ...converted, metadata: restored(original, metadata, subject) } as unknown as ApiObject;
 }
 
@@ -131,14 +126,16 @@ function restored({ metadata }: Readonly<ApiObject>, given: JsonObject, subject:
     const values = given[field];
     if (values === undefined || values === null) continue;
     if (!isJsonObject<JsonValue>(values))
-      throw failure(`${subject} metadata: invalid metadata.${field} of type ${goTypeOf(values)} in converted object`);
+      throw plainFailure(`${subject} metadata: invalid metadata.${field} of type ${goTypeOf(values)} in converted object`);
     for (const [key, value] of Object.entries(values))
       if (typeof value !== "string")
-        throw failure(`${subject} metadata: metadata.${field}[${key}] must be a string, but is ${goTypeOf(value)} in converted object`);
+        throw plainFailure(
+          `${subject} metadata: metadata.${field}[${key}] must be a string, but is ${goTypeOf(value)} in converted object`,
+        );
     const texts = values as Record<string, string>;
     const errors = equalJson(texts, metadata[field]) ? [] : errorsOf[field](texts);
     if (errors.length > 0)
-      throw failure(`${subject} metadata: ${aggregateProblems(errors.map(({ field: path, message }) => `${path}: ${message}`))}`);
+      throw plainFailure(`${subject} metadata: ${aggregateProblems(errors.map(({ field: path, message }) => `${path}: ${message}`))}`);
     result[field] = texts;
   }
   return result;

@@ -1,4 +1,4 @@
-import { ApiStatusError, badRequest, internalError } from "../errors/api-status-error.ts";
+import { badRequest, internalError, plainFailure } from "../errors/api-status-error.ts";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, CustomKind, FieldError } from "../kinds/kind.ts";
 import { fieldsOfPath, nestedInteger, nestedString } from "./nested-fields.ts";
@@ -61,7 +61,7 @@ function int32(value: number | bigint | undefined): number | undefined {
 }
 
 function orThrow<T>(found: T | { readonly problem: string }): T {
-  if (typeof found === "object" && found !== null && "problem" in found) throw new ApiStatusError({ code: 500, message: found.problem });
+  if (typeof found === "object" && found !== null && "problem" in found) throw plainFailure(found.problem);
   return found;
 }
 
@@ -76,7 +76,7 @@ export function withCustomReplicas(object: Readonly<ApiObject>, { specReplicasPa
     const next = (place[name] ??= {});
     if (!isJsonObject<JsonValue>(next)) {
       const path = names.slice(0, index + 1).join(".");
-      throw new ApiStatusError({ code: 500, message: `value cannot be set because .${path} is not a map[string]interface {}` });
+      throw plainFailure(`value cannot be set because .${path} is not a map[string]interface {}`);
     }
     place = next;
   }

@@ -225,11 +225,12 @@ export function unsupportedMediaType(message: string): ApiStatusError {
   return new ApiStatusError({ code: 415, reason: "UnsupportedMediaType", message });
 }
 
-/** 429. */
+/** 503. */
 export function serviceUnavailable(message: string): ApiStatusError {
   return new ApiStatusError({ code: 503, reason: "ServiceUnavailable", message });
 }
 
+/** 429. */
 export function tooManyRequests(message: string, retryAfterSeconds: number): ApiStatusError {
   return new ApiStatusError({ code: 429, reason: "TooManyRequests", message, details: { retryAfterSeconds } });
 }
@@ -242,6 +243,11 @@ export function internalError(problem: string): ApiStatusError {
     message: `Internal error occurred: ${problem}`,
     details: { causes: [{ message: problem }] },
   });
+}
+
+/** 500 with only a message, as the real server answers errors that it does not classify. */
+export function plainFailure(message: string): ApiStatusError {
+  return new ApiStatusError({ code: 500, message });
 }
 
 /** 504: the requested resourceVersion has not been reached yet. */

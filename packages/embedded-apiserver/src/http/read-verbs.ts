@@ -1,5 +1,5 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
-import { ApiStatusError, notAcceptableForm, notFound, tooLargeResourceVersion } from "../errors/api-status-error.ts";
+import { notAcceptableForm, notFound, plainFailure, tooLargeResourceVersion } from "../errors/api-status-error.ts";
 import { fieldMatcher } from "../selectors/field-selector.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { encodeProtobuf, encodeProtobufList, encodeWatchFrame, type JsonFields } from "../kinds/schema/protobuf-encode.ts";
@@ -122,7 +122,7 @@ function watchMs(seconds: number): number | undefined {
 /** The real server sets no reason in this error. */
 function checkVersionText(text: string): void {
   const message = versionProblem(text);
-  if (message !== undefined) throw new ApiStatusError({ code: 500, message });
+  if (message !== undefined) throw plainFailure(message);
 }
 
 function protobufFrame(type: string, object: JsonFields): Buffer {

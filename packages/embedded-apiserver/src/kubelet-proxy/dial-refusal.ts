@@ -1,6 +1,6 @@
+import { plainFailure } from "../errors/api-status-error.ts";
 import { goErrorText } from "../outbound/go-error.ts";
 import { failure } from "../http/respond.ts";
-import { plainFailure } from "./kubelet-endpoint.ts";
 
 /**
  * Response to an upgrade request that the back end does not answer with an upgrade; shaped like streaming's `UpgradeRefusal`.

@@ -1,14 +1,13 @@
 import { backgroundClock } from "@virtual-kubelet/clock";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
-import { type ApiStatusError, serviceUnavailable } from "../errors/api-status-error.ts";
+import { type ApiStatusError, plainFailure, serviceUnavailable } from "../errors/api-status-error.ts";
 import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
 import { GoError, goErrorText } from "../outbound/go-error.ts";
 import { endToEndNames, passedAnswer } from "../outbound/hop-headers.ts";
 import { dialRefusal } from "./dial-refusal.ts";
 import { anonymousTls, wholeBodyOf } from "./kubelet-client.ts";
-import { plainFailure } from "./kubelet-endpoint.ts";
 import { proxyPathsOf } from "./proxy-name.ts";
 
 /** Where a request below `/proxy` goes. */

@@ -1,4 +1,4 @@
-import { ApiStatusError, notFound, type ResourceName } from "../errors/api-status-error.ts";
+import { notFound, plainFailure, type ResourceName } from "../errors/api-status-error.ts";
 import { collectionOf, findKind, type RestContext } from "../rest/rest-context.ts";
 
 /** Address of a node's kubelet. */
@@ -44,9 +44,4 @@ export function kubeletEndpoint(context: RestContext, nodeName: string, asked: R
     origin: `https://${host}:${port}`,
     extendsWebSockets: (status.declaredFeatures ?? []).includes("ExtendWebSocketsToKubelet"),
   };
-}
-
-/** 500 with only a message, as the real server answers unclassified errors. */
-export function plainFailure(message: string): ApiStatusError {
-  return new ApiStatusError({ code: 500, message });
 }

@@ -1,5 +1,5 @@
 import { goErrorText } from "../outbound/go-error.ts";
-import { ApiStatusError, badRequest, internalError, invalid } from "../errors/api-status-error.ts";
+import { ApiStatusError, badRequest, internalError, invalid, plainFailure } from "../errors/api-status-error.ts";
 import type { ApiResponse } from "../http/api-request.ts";
 import { booleanOf, integerOf } from "../http/query-options.ts";
 import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
@@ -8,7 +8,7 @@ import { canonicalTime } from "../kinds/schema/time.ts";
 import { forbiddenField, invalidValue } from "../kinds/validation/field-errors.ts";
 import { nonNegative } from "../kinds/validation/numbers.ts";
 import { bodyOf, textOf } from "./kubelet-client.ts";
-import { kubeletEndpoint, plainFailure } from "./kubelet-endpoint.ts";
+import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 import { containerOf, pathOf, podOf } from "./pod-location.ts";
 
 /** Maximum bytes read of a kubelet's error message; source: k8s.io/apiserver v0.36.3 generic/rest/response_checker.go. */

@@ -1,5 +1,5 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
+import { type ApiStatusError, badRequest, plainFailure } from "../errors/api-status-error.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { applyConflict } from "./apply-conflict.ts";
@@ -235,19 +235,13 @@ function checkObject(
 ): void {
   const problems = objectProblems(mergeType, object, allowDuplicates);
   if (problems.length === 0) return;
-  throw new ApiStatusError({
-    code: 500,
-    message: `failed to create typed ${what} object (${identity(of, object)}): ${problemText(problems)}`,
-  });
+  throw plainFailure(`failed to create typed ${what} object (${identity(of, object)}): ${problemText(problems)}`);
 }
 
 /** Error for an applied object that the schema allows, but not the types of the server. @param problem - of the converter */
 export function conversionError(type: ManagedType, configuration: JsonObject, problem: string): ApiStatusError {
   const conversion = `unable to convert unstructured object to ${goKind(type.apiVersion, type.kind)}: ${problem}`;
-  return new ApiStatusError({
-    code: 500,
-    message: `failed to convert new object (${identity(type, configuration)}) to proper version: ${conversion}`,
-  });
+  return plainFailure(`failed to convert new object (${identity(type, configuration)}) to proper version: ${conversion}`);
 }
 
 /** Namespace, name and kind as the real server prints them. */

@@ -1,5 +1,5 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
-import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
+import { badRequest, plainFailure } from "../errors/api-status-error.ts";
 import { goText } from "../json/go-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/json-value.ts";
 import type { FieldSchema, StructSchema, TypeSchema } from "../kinds/schema/schema.ts";
@@ -37,7 +37,7 @@ function applyDirective(patch: JsonObject): JsonObject {
   const { [directive]: action, ...rest } = patch;
   if (action === "replace") return rest;
   if (action === "delete") return {};
-  throw unexpected(`unknown patch type: ${String(action)} in map: ${goText(patch)}`);
+  throw plainFailure(`unknown patch type: ${String(action)} in map: ${goText(patch)}`);
 }
 
 /** Copies the fields that `$retainKeys` lists, or all fields without it. */
@@ -79,7 +79,7 @@ function mergeLists(current: readonly JsonValue[], patch: readonly JsonValue[], 
     return orderElements(united, { order: patch, previous: current, mergeKey: undefined });
   }
   const mergeKey = field.patchMergeKey;
-  if (mergeKey === undefined) throw unexpected("cannot merge lists without merge key");
+  if (mergeKey === undefined) throw plainFailure("cannot merge lists without merge key");
   const items = patch.map((item) => withMergeKey(item, mergeKey));
   const { kept, changes } = applyListDirectives(current, items, mergeKey);
   const merged = mergeItems(kept, changes, mergeKey, itemSchema(field));
@@ -100,8 +100,8 @@ function applyListDirectives(
     if (action === undefined) continue;
     if (action === "replace") replaces = true;
     else if (action === "delete") kept = kept.filter((other) => keyOf(other, mergeKey) !== requiredKey(item, mergeKey));
-    else if (action === "merge") throw unexpected("merging lists cannot yet be specified in the patch");
-    else throw unexpected(`unknown patch type: ${String(action)} in map: ${goText(item)}`);
+    else if (action === "merge") throw plainFailure("merging lists cannot yet be specified in the patch");
+    else throw plainFailure(`unknown patch type: ${String(action)} in map: ${goText(item)}`);
   }
   return replaces ? { kept: changes, changes: [] } : { kept, changes };
 }
@@ -161,7 +161,7 @@ function checkOrder(patch: readonly JsonValue[], order: readonly JsonValue[], me
     if (isJsonObject(item) && Object.hasOwn(item, directive)) continue;
     const found = order.findIndex((other, index) => index >= next && keyOf(other, mergeKey) === keyOf(item, mergeKey));
     if (found < 0)
-      throw unexpected(`The order in patch list:\n${goText([...patch])}\n doesn't match $setElementOrder list:\n${goText([...order])}\n`);
+      throw plainFailure(`The order in patch list:\n${goText([...patch])}\n doesn't match $setElementOrder list:\n${goText([...order])}\n`);
     next = found + 1;
   }
 }
@@ -197,22 +197,17 @@ function itemSchema(field: FieldSchema): StructSchema | TypeSchema | undefined {
 }
 
 function withMergeKey(item: JsonValue, mergeKey: string): JsonObject {
-  if (!isJsonObject(item)) throw unexpected(`expected a map[string]interface {}, but received a ${typeof item}`);
+  if (!isJsonObject(item)) throw plainFailure(`expected a map[string]interface {}, but received a ${typeof item}`);
   if (item[directive] !== "replace") requiredKey(item, mergeKey);
   return item;
 }
 
 function requiredKey(item: JsonObject, mergeKey: string): JsonValue {
   const key = item[mergeKey];
-  if (key === undefined) throw unexpected(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
+  if (key === undefined) throw plainFailure(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
   return key;
 }
 
 function keyOf(item: JsonValue | undefined, mergeKey: string | undefined): JsonValue | undefined {
   return mergeKey !== undefined && isJsonObject(item) ? item[mergeKey] : item;
-}
-
-/** Errors to which the API server gives no specific reason. */
-function unexpected(message: string): ApiStatusError {
-  return new ApiStatusError({ code: 500, message });
 }

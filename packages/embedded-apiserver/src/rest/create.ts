@@ -1,6 +1,6 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { admitThrough } from "../admission/admission-plugin.ts";
-import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../errors/api-status-error.ts";
+import { alreadyExists, forbidden, generateNameConflict, invalid, notFound, plainFailure } from "../errors/api-status-error.ts";
 import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
@@ -88,7 +88,7 @@ function checkObject(kind: Kind, object: ApiObject, isDryRun: boolean): void {
   if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, metadata.name ?? "", errors);
   // The real server reports this only when storing, and without a specific reason.
   if (!isDryRun && metadata.resourceVersion && metadata.resourceVersion !== "0") {
-    throw new ApiStatusError({ code: 500, message: "resourceVersion should not be set on objects to be created" });
+    throw plainFailure("resourceVersion should not be set on objects to be created");
   }
 }
 

@@ -1,5 +1,5 @@
 import { admitThrough, type AdmissionPlugin } from "../admission/admission-plugin.ts";
-import { ApiStatusError, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
+import { ApiStatusError, invalid, modifiedConflict, notFound, plainFailure, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
@@ -232,10 +232,7 @@ function checkVersion(kind: Kind, object: ApiObject, stored: StoredObject): void
       ]);
     }
   } else if (!/^\d+$/.test(given)) {
-    throw new ApiStatusError({
-      code: 500,
-      message: `strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`,
-    });
+    throw plainFailure(`strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`);
   } else if (Number(given) !== stored.resourceVersion) {
     throw modifiedConflict(kind, name);
   }

@@ -1,4 +1,4 @@
-import { ApiStatusError, forbidden } from "../../errors/api-status-error.ts";
+import { ApiStatusError, forbidden, plainFailure } from "../../errors/api-status-error.ts";
 import { unsupportedNumber } from "../../json/go-json.ts";
 import { equalJson } from "../../json/json-value.ts";
 import { apiVersionOf } from "../../kinds/api-version.ts";
@@ -49,7 +49,7 @@ export function createMutatingPolicies(options: PolicyPluginOptions): AdmissionP
  */
 function checkNumbers(object: Readonly<ApiObject>): void {
   const unsupported = unsupportedNumber(object);
-  if (unsupported !== undefined) throw new ApiStatusError({ code: 500, message: `json: unsupported value: ${unsupported}` });
+  if (unsupported !== undefined) throw plainFailure(`json: unsupported value: ${unsupported}`);
 }
 
 /** Why a policy could not change the object; its failure policy decides whether the request is refused. */

@@ -1,4 +1,4 @@
-import { ApiStatusError, internalError } from "../../errors/api-status-error.ts";
+import { internalError, plainFailure } from "../../errors/api-status-error.ts";
 import { goJson } from "../../json/go-json.ts";
 import type { JsonObject } from "../../json/json-value.ts";
 import { apiVersionOf } from "../../kinds/api-version.ts";
@@ -25,10 +25,10 @@ export function checkAdmittedType(kind: Kind, before: Readonly<ApiObject>, patch
   const [apiVersion, name] = [String(patched["apiVersion"] ?? ""), String(patched["kind"])];
   if (before.kind !== kind.kind) {
     // The body of a subresource.
-    if (apiVersion !== before.apiVersion || name !== before.kind) throw plainError(notRegistered(name, apiVersion));
+    if (apiVersion !== before.apiVersion || name !== before.kind) throw plainFailure(notRegistered(name, apiVersion));
   } else if (apiVersion !== "" && !apiVersion.startsWith(`${kind.group}/`)) {
     const given = `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${name}`;
-    throw plainError(`${given} is unstructured and is not suitable for converting to ${JSON.stringify(apiVersionOf(kind))}`);
+    throw plainFailure(`${given} is unstructured and is not suitable for converting to ${JSON.stringify(apiVersionOf(kind))}`);
   }
 }
 
@@ -40,10 +40,5 @@ function checkBuiltInType(before: Readonly<ApiObject>, patched: JsonObject): voi
   const other = kinds.find((one) => one.kind === given && one.version === givenVersion && mismatch.problem.startsWith("converting "));
   if (other === undefined) throw internalError(mismatch.problem);
   decode(other.schema, patched);
-  throw plainError(mismatch.problem);
-}
-
-/** The real server answers without a reason. */
-function plainError(message: string): ApiStatusError {
-  return new ApiStatusError({ code: 500, message });
+  throw plainFailure(mismatch.problem);
 }

@@ -1,5 +1,5 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflictOnUpdate } from "../../errors/api-status-error.ts";
+import { badRequest, conflict, modifiedConflict, notFound, plainFailure, uidConflictOnUpdate } from "../../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
@@ -90,8 +90,7 @@ function checkTarget({ target = {} }: Readonly<JsonObject>): void {
   if (targetKind !== "" && targetKind !== "Node")
     problems.push(`target.kind: Unsupported value: ${JSON.stringify(targetKind)}: supported values: "Node", "<empty>"`);
   if (typeof node !== "string" || node === "") problems.push("target.name: Required value");
-  if (problems.length > 0)
-    throw new ApiStatusError({ code: 500, message: problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]` });
+  if (problems.length > 0) throw plainFailure(problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]`);
 }
 
 function parseBinding(body: Readonly<JsonObject>): Binding {

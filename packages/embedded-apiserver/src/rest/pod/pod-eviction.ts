@@ -1,5 +1,5 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { ApiStatusError, badRequest, notFound } from "../../errors/api-status-error.ts";
+import { badRequest, notFound, plainFailure } from "../../errors/api-status-error.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { deleteAdmitted, type DeleteOptions } from "../delete.ts";
 import { budgetsOf, chargeBudget } from "./disruption-budgets.ts";
@@ -32,7 +32,7 @@ export function* evictPod(context: RestContext, pod: ObjectAddress, evictionName
   const [budget, ...moreBudgets] = budgetsOf(context, stored.object);
   if (moreBudgets.length > 0) {
     const message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-    throw new ApiStatusError({ code: 500, message });
+    throw plainFailure(message);
   }
   if (budget !== undefined) yield* chargeBudget(context, budget, stored.object, options.dryRun === true);
   const { resourceVersion: _met, ...rest } = options;
