@@ -1,6 +1,8 @@
 import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { returnsDeleted } from "../kinds/returns-deleted.ts";
+import { isProtobuf } from "../kinds/schema/protobuf.ts";
+import { writtenNumberProblem } from "../kinds/schema/written-numbers.ts";
 import { parseExactJson } from "../json/exact-json.ts";
 import { goJsonError } from "../json/go-json-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
@@ -14,7 +16,7 @@ import { collectionOf, type ObjectAddress, type WriteOptions } from "../rest/res
 import type { Steps } from "../rest/steps.ts";
 import { checkBodyType } from "../rest/type-mismatch.ts";
 import { updateObject, type UpdateOptions } from "../rest/update.ts";
-import type { ApiResponse } from "./api-request.ts";
+import type { ApiRequest, ApiResponse } from "./api-request.ts";
 import { applyVerb, checkPatchOptions, isApply } from "./apply-verb.ts";
 import { parseDeleteOptions } from "./delete-options.ts";
 import { fieldManagerOf } from "./field-manager-name.ts";
@@ -40,11 +42,20 @@ export function writeOptionsOf({ request, kind, query, warnings, user, target }:
     subresource: target.subresource ?? "",
     requestOptions: () => requestOptionsOf(query),
     warn: (message) => warnings.push(message),
+    ...(writesNumbers(request)
+      ? { numberProblem: (definition) => writtenNumberProblem(definition, Buffer.from(request.body).toString()) }
+      : {}),
     // Patches are frequent, and no client that cares leaves the parameter out.
     ...(request.method === "PATCH" && !query.has("fieldValidation")
       ? {}
       : { strictProblems: (unknown: readonly string[]) => strictProblems(request, kind, unknown) }),
   };
+}
+
+/** Whether the body is decoded from JSON as it was sent. A strategic merge patch and YAML are read into numbers first. */
+function writesNumbers({ headers, body }: ApiRequest): boolean {
+  const type = headers["content-type"] ?? "";
+  return !isProtobuf(body) && !type.includes("yaml") && !type.includes("strategic");
 }
 
 /** Options of a write as the client sent them, for admission. */

@@ -112,6 +112,8 @@ function decodeFields(
     // The real server does not decode what apply has merged.
     keepsNulls: isApplied,
   });
+  const numberProblem = kind.custom === undefined ? options.numberProblem?.(kind.schema) : undefined;
+  if (numberProblem !== undefined) throw asTypeProblem(numberProblem);
   if (options.fieldValidation === "Ignore") return object;
   const problems = options.strictProblems?.(unknownFields) ?? unknownFields.map(unknownField);
   if (problems.length > 0 && options.fieldValidation === "Strict") throw asProblem(`strict decoding error: ${problems.join(", ")}`);

@@ -57,6 +57,12 @@ export interface WriteOptions {
   readonly isApplied?: boolean;
   /** Error for the result of a server-side apply whose types are wrong, although the schema allows them. Only for built-in kinds. */
   readonly conversionError?: (problem: string) => Error;
+  /**
+   * Problem with how the request writes an integer of a built-in kind, such as `1e3`; default: none.
+   *
+   * @param definition - such as `io.k8s.api.core.v1.Pod`
+   */
+  readonly numberProblem?: (definition: string) => string | undefined;
   /** Options of the request for admission, without `kind` and `apiVersion`; default: only `dryRun`. Called only if a plugin asks. */
   readonly requestOptions?: () => Readonly<Record<string, unknown>>;
 }

@@ -5,6 +5,8 @@ import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../../
 import { goJsonError } from "../../json/go-json-error.ts";
 import { goJsonType } from "../../json/go-json.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import { DecodeError } from "../../kinds/schema/decode.ts";
+import { writtenNumberProblem } from "../../kinds/schema/written-numbers.ts";
 import type { AdmissionContext } from "../admission-context.ts";
 import type { AdmissionPlugin, AdmissionRequest, AdmissionSubject, MutatingRun } from "../admission-plugin.ts";
 import type { ReviewAnswer } from "./admission-review.ts";
@@ -140,7 +142,7 @@ async function callMutating(
     const { object } = objects;
     const patched = patchedObject(webhook.name, answer, objects);
     if (patched === undefined || object === undefined) return false;
-    const admitted = decoded(objects.kind, object, patched);
+    const admitted = decoded(objects.kind, object, { patched, patch: answer.patch });
     if (admitted.managedFieldsProblem !== undefined) request.warn(managedFieldsWarning(admitted.managedFieldsProblem));
     const hasChanged = !equalJson(admitted.object, object);
     await runSteps(replaceObject(request, objects.kind, admitted.object));
@@ -187,9 +189,15 @@ function decodedPatch(name: string, patch: string): readonly JsonValue[] {
   return operations;
 }
 
-function decoded(kind: Kind, before: Readonly<ApiObject>, patched: JsonObject): ReturnType<typeof decodeAdmitted> {
+function decoded(
+  kind: Kind,
+  before: Readonly<ApiObject>,
+  { patched, patch }: { readonly patched: JsonObject; readonly patch: string },
+): ReturnType<typeof decodeAdmitted> {
   try {
     checkAdmittedType(kind, before, patched);
+    const problem = kind.custom === undefined && kind.kind === before.kind ? writtenNumberProblem(kind.schema, patch) : undefined;
+    if (problem !== undefined) throw new DecodeError(problem);
     return decodeAdmitted(kind, before, patched);
   } catch (error) {
     throw error instanceof ApiStatusError ? error : internalError(messageOf(error));

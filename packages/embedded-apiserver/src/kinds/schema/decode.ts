@@ -45,7 +45,8 @@ export function decodeStruct(schema: StructSchema, value: unknown): Decoded {
   return { object, unknownFields: decoder.unknownFields };
 }
 
-interface Place {
+/** Place of a value in an object. */
+export interface Place {
   /** Struct of the decoded field. */
   readonly struct: StructSchema | undefined;
   /** Path without indexes, as in Go's errors. */
@@ -194,11 +195,16 @@ function isInteger(value: unknown, bits: 32 | 64): boolean {
   return Number.isInteger(value) && Number(value) >= -limit && Number(value) < limit;
 }
 
-function wrongType(schema: TypeSchema, value: unknown, { struct, goPath }: Place): string {
+function wrongType(schema: TypeSchema, value: unknown, place: Place): string {
+  return typeProblem(schema, jsonTypeName(schema, value), place);
+}
+
+/** Problem with a value, in the words of Go's decoder. @param given - such as `string` or `number 1.5` */
+export function typeProblem(schema: TypeSchema, given: string, { struct, goPath }: Omit<Place, "path">): string {
   const goType = goTypeName(schema);
   const target =
     struct === undefined ? `value of type ${goType}` : `struct field ${shortName(struct.definition)}.${goPath} of type ${goType}`;
-  return `json: cannot unmarshal ${jsonTypeName(schema, value)} into Go ${target}`;
+  return `json: cannot unmarshal ${given} into Go ${target}`;
 }
 
 function nullItem(schema: TypeSchema): unknown {
