@@ -31,7 +31,7 @@ function column({ name, type, format = "", description = "", priority = 0, jsonP
     type: type as Column["type"],
     format,
     description: description === "" ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
-    wide: priority > 0,
+    priority,
     cell: (object: ApiObject, nowMs) => cellOf(type, find(object), nowMs),
   };
 }

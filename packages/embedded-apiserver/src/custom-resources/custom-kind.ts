@@ -19,8 +19,9 @@ const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_handler.go and pkg/registry/customresource.
  *
  * @param isTerminating - whether the definition is being deleted, so that objects can no longer be created
+ * @param isChanged - whether objects may have been stored with an earlier spec of the definition
  */
-export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: () => boolean): Kind {
+export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: () => boolean, isChanged = false): Kind {
   const { group, names, scope, versions } = spec;
   const schema = version.schema?.openAPIV3Schema ?? {};
   const stored = versions?.find(({ storage }) => storage) ?? version;
@@ -32,6 +33,7 @@ export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: ()
     listKind: names.listKind ?? `${names.kind}List`,
     decode: (body, keepsNulls = false) =>
       (body["kind"] ?? names.kind) === names.kind ? decodeCustom(body, { schema, embedsObjects }, keepsNulls) : decodeOther(body),
+    isTerminating,
     openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema, version.selectableFields),
     ...(scale === undefined ? {} : { scale }),
   };
@@ -54,7 +56,7 @@ export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: ()
       ? {}
       : { conversion: { fromStorage: inSchema(schema), toStorage: inSchema(stored.schema?.openAPIV3Schema ?? {}) } }),
     custom,
-    ...completion({ group, versions }),
+    ...completion({ group, versions }, isChanged),
     prepareForCreate(object) {
       if (isTerminating())
         throw forbidden(
@@ -79,13 +81,15 @@ export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: ()
 }
 
 /**
- * Defaults for objects that were stored before the schema had them, by the version in which they are stored.
- * Source: customresource_handler.go, `unstructuredDefaulter`.
+ * Form of stored objects by today's schema of the version in which they are stored: without fields that it does not have any more, and with
+ * its defaults. Objects of a definition that has not changed have been pruned when they were written.
+ *
+ * Source: customresource_handler.go, `schemaCoercingDecoder` and `unstructuredDefaulter`.
  */
-function completion({ group, versions }: Pick<CrdSpec, "group" | "versions">): Pick<Kind, "completeStored"> {
+function completion({ group, versions }: Pick<CrdSpec, "group" | "versions">, isChanged: boolean): Pick<Kind, "completeStored"> {
   const schemas = new Map<string, JsonSchema>();
   for (const { name, schema } of versions ?? [])
-    if (schema?.openAPIV3Schema !== undefined && hasDefaults(schema.openAPIV3Schema))
+    if (schema?.openAPIV3Schema !== undefined && (isChanged || hasDefaults(schema.openAPIV3Schema)))
       schemas.set(`${group}/${name}`, schema.openAPIV3Schema);
   if (schemas.size === 0) return {};
   return {
@@ -94,6 +98,7 @@ function completion({ group, versions }: Pick<CrdSpec, "group" | "versions">): P
       if (schema === undefined) return stored;
       const { metadata, ...fields } = stored;
       const result = cloneJson(fields) as JsonObject;
+      if (isChanged) prune(result, schema, []);
       applySchemaDefaults(result, schema);
       pruneNulls(result, schema);
       return equalJson(result, fields) ? stored : ({ ...result, metadata: { ...metadata } } as unknown as ApiObject);

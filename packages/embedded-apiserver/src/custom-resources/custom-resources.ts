@@ -5,6 +5,7 @@ import { runResumably } from "../rest/steps.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { KindTable } from "../kinds/kind-table.ts";
 import type { ApiObject, Kind, WebhookConversion } from "../kinds/kind.ts";
+import { approvalCondition } from "./api-approval.ts";
 import { CustomResourceCleanUp } from "./clean-up.ts";
 import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
 import { customResourceDefinitionKind } from "./crd-kind.ts";
@@ -26,7 +27,7 @@ export interface CustomResourcesOptions {
 /**
  * Serves the kinds of custom resource definitions, and removes them with their objects when the definitions are deleted.
  *
- * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer}. Unlike there, a definition is served as soon
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer,apiapproval}. Unlike there, a definition is served as soon
  * as it is created.
  */
 export function serveCustomResources({ cluster, clock, random, kinds, onError }: CustomResourcesOptions): Disposable {
@@ -75,7 +76,11 @@ export function serveCustomResources({ cluster, clock, random, kinds, onError }:
     const established = isEstablished
       ? { type: "Established", status: "True", reason: "InitialNamesAccepted", message: "the initial names have been accepted" }
       : { type: "Established", status: "False", reason: "NotAccepted", message: "not all names are accepted" };
-    const conditions = [namesAccepted, established].reduce(withCondition, status.conditions ?? []);
+    const approval = approvalCondition({ ...definition, spec: definition["spec"] });
+    const conditions = [...(approval === undefined ? [] : [approval]), namesAccepted, established].reduce(
+      withCondition,
+      status.conditions ?? [],
+    );
     writeStatus(definition, { ...status, conditions, acceptedNames });
   }
 
@@ -132,13 +137,14 @@ export function serveCustomResources({ cluster, clock, random, kinds, onError }:
     const spec: CrdSpec = definition["spec"];
     const { name } = definition.metadata;
     if (!hasTrue(definition["status"], "Established") || served.get(name)?.spec === spec) return;
+    const isChanged = served.has(name);
     withdraw(name);
     const isTerminating = (): boolean =>
       cluster.get(customResourceDefinitionKind, undefined, name)?.metadata.deletionTimestamp !== undefined;
     const versions = (spec.versions ?? []).filter((version) => version.served || version.storage);
     const conversion = withinSchemas(spec, conversionByWebhook({ client, random }, spec.conversion));
     const made = versions.map((version) => {
-      const kind = customKind(spec, version, isTerminating);
+      const kind = customKind(spec, version, isTerminating, isChanged);
       return { version, kind: conversion === undefined ? kind : { ...kind, webhookConversion: conversion } };
     });
     for (const { version, kind } of made) if (version.served) kinds.add(kind);

@@ -4,6 +4,7 @@ import { forbiddenField, invalidValue, notSupported, required } from "../kinds/v
 import { clientConfigErrors } from "../kinds/plain/validate-webhooks.ts";
 import { immutableErrors } from "../kinds/validation/immutable.ts";
 import { dns1035LabelProblems, dnsSubdomainProblems } from "../kinds/validation/names.ts";
+import { approvalErrors } from "./api-approval.ts";
 import type { CrdNames, CrdSpec, CrdStatus, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { internalVersions } from "./internal-versions.ts";
 import { rulesErrors } from "./validate-rules.ts";
@@ -22,6 +23,7 @@ export function crdErrors(definition: ApiObject, old: ApiObject | undefined): Fi
     // An update of the status does not change the spec.
     ...(old !== undefined && old["spec"] === spec ? [] : storedVersionErrors(definition["status"], spec.versions ?? [])),
     ...(old === undefined ? [] : updateErrors(spec, old["spec"], isEstablished(old["status"]))),
+    ...approvalErrors({ ...definition, spec }, old === undefined ? undefined : { ...old, spec: old["spec"] }),
   ];
 }
 

@@ -1,5 +1,7 @@
 import { expressions } from "../cel/engine.ts";
-import type { CustomKind, FieldError, Kind } from "../kinds/kind.ts";
+import type { ApiObject, CustomKind, FieldError, Kind } from "../kinds/kind.ts";
+import { required } from "../kinds/validation/field-errors.ts";
+import { annotationsErrors } from "../rest/metadata.ts";
 import { Correlation } from "./correlation.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { scaleErrors } from "./custom-scale.ts";
@@ -24,6 +26,11 @@ const notChecked: FieldError = {
     "validation",
 };
 
+/** Errors of metadata that keep rules from being checked; they are reported with those of all kinds. */
+function blockingMetadata({ metadata: { name, annotations } }: Readonly<ApiObject>): FieldError[] {
+  return [...(name ? [] : [required("metadata.name")]), ...annotationsErrors(annotations, "metadata.annotations")];
+}
+
 /**
  * Validation of a custom resource: its schema, then the schema's rules. Of an update, what has not changed is not validated again.
  *
@@ -44,7 +51,7 @@ export function customErrors(schema: JsonSchema, scale?: CustomKind["scale"]): N
       areRulesCompiled = true;
     }
     if (rules === undefined) return errors;
-    if (errors.some(({ reason }) => blocking.has(reason))) return [...errors, notChecked];
+    if ([...errors, ...blockingMetadata(object)].some(({ reason }) => blocking.has(reason))) return [...errors, notChecked];
     return [...errors, ...rules.validate(object, { old, correlation, warn })];
   };
 }

@@ -24,9 +24,10 @@ function ownVersion(groupVersion: GroupVersion, kinds: readonly Kind[]): object 
 }
 
 function entry({ kind, verbs, subresources }: ApiResource, groupVersion: GroupVersion): object {
+  const list = kind.custom === undefined ? groupVersion : undefined;
   return {
     resource: kind.plural,
-    responseKind: responseKind({ ...groupVersion, kind: kind.kind }, groupVersion),
+    responseKind: responseKind({ ...groupVersion, kind: kind.kind }, list),
     scope: kind.namespaced ? "Namespaced" : "Cluster",
     singularResource: kind.singular,
     verbs,
@@ -37,15 +38,15 @@ function entry({ kind, verbs, subresources }: ApiResource, groupVersion: GroupVe
       : {
           subresources: subresources.map(({ name, body, verbs: subVerbs }) => ({
             subresource: name,
-            responseKind: responseKind(body, groupVersion),
+            responseKind: responseKind(body, list),
             verbs: subVerbs,
           })),
         }),
   };
 }
 
-/** Group and version are omitted if they equal those of the list. */
-function responseKind({ group, version, kind }: BodyKind, list: GroupVersion): object {
-  const isSame = group === list.group && version === list.version;
+/** Group and version are omitted if they equal those of the list, except for custom resources. */
+function responseKind({ group, version, kind }: BodyKind, list: GroupVersion | undefined): object {
+  const isSame = group === list?.group && version === list.version;
   return { group: isSame ? "" : group, version: isSame ? "" : version, kind };
 }

@@ -46,6 +46,8 @@ export interface ApiResource {
 const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /** Same order as in the real server. */
 const customVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/** Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_discovery_controller.go. */
+const terminatingVerbs = ["delete", "deletecollection", "get", "list", "watch"];
 const namespaceVerbs = allVerbs.filter((verb) => verb !== "deletecollection");
 const statusVerbs = ["get", "patch", "update"];
 const connectVerbs = ["create", "get"];
@@ -184,7 +186,7 @@ function versionRank(version: string): { readonly stage: number; readonly major:
 
 function verbsOf({ custom, group, plural, verbs }: Kind): readonly string[] {
   if (verbs !== undefined) return verbs;
-  if (custom !== undefined) return customVerbs;
+  if (custom !== undefined) return custom.isTerminating() ? terminatingVerbs : customVerbs;
   return group === "" && plural === "namespaces" ? namespaceVerbs : allVerbs;
 }
 

@@ -95,14 +95,18 @@ export function noSuchResource(): ApiStatusError {
 }
 
 /** 409: `pods "x" already exists`. */
-export function alreadyExists(resource: ResourceName, name: string): ApiStatusError {
-  const message = `${qualifiedResource(resource)} "${name}" already exists`;
+export function alreadyExists(resource: ResourceName, name: string, isDeleted = false): ApiStatusError {
+  const message = `${beingDeleted(isDeleted)}${qualifiedResource(resource)} "${name}" already exists`;
   return new ApiStatusError({ code: 409, reason: "AlreadyExists", message, details: resourceDetails(resource, name) });
 }
 
+function beingDeleted(isDeleted: boolean): string {
+  return isDeleted ? "object is being deleted: " : "";
+}
+
 /** 409 after a `generateName` has produced no free name. */
-export function generateNameConflict(resource: ResourceName, name: string): ApiStatusError {
-  const message = `${qualifiedResource(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`;
+export function generateNameConflict(resource: ResourceName, name: string, isDeleted = false): ApiStatusError {
+  const message = `${beingDeleted(isDeleted)}${qualifiedResource(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`;
   return new ApiStatusError({
     code: 409,
     reason: "AlreadyExists",

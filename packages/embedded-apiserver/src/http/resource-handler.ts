@@ -119,6 +119,7 @@ function verbsOf({ kind, target }: ResourceCall): Verbs {
   if (kind.namespaced && target.namespace === undefined) throw noSuchResource();
   if (target.subresource === undefined) return objectVerbs;
   const verbs = subresourceVerbs(kind, target.subresource);
+  // Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_handler.go, `ServeHTTP`.
   if (verbs === undefined) throw kind.custom === undefined ? noSuchResource() : notFound(kind, target.name);
   return verbs;
 }

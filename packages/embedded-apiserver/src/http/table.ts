@@ -25,7 +25,7 @@ interface TableColumn {
   readonly type: string;
   readonly format: string;
   readonly description: string;
-  /** 0, or 1 for columns of `-o wide`. */
+  /** 0, or more for columns of `-o wide`. */
   readonly priority: number;
 }
 
@@ -77,8 +77,8 @@ export function toTable(kind: Kind, objects: readonly Readonly<ApiObject>[], met
   };
 }
 
-function toColumn({ name, type, description, wide, format = name === "Name" ? "name" : "" }: Column): TableColumn {
-  return { name, type, format, description, priority: wide ? 1 : 0 };
+function toColumn({ name, type, description, wide, priority = wide ? 1 : 0, format = name === "Name" ? "name" : "" }: Column): TableColumn {
+  return { name, type, format, description, priority };
 }
 
 function rowObject(object: ApiObject, includeObject: "None" | "Metadata" | "Object", apiVersion: MetaApiVersion): TableRow["object"] {

@@ -59,6 +59,8 @@ export interface Column {
   readonly format?: string;
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
+  /** Priority in tables; columns above 0 are shown only with `-o wide`. Default: 1 if {@link wide}, otherwise 0. */
+  readonly priority?: number;
   /** Content of the cell. Ages are relative to `nowMs`, milliseconds since the epoch. */
   cell(object: ApiObject, nowMs: number): string | number | bigint | boolean | null;
 }
@@ -149,8 +151,8 @@ export interface Kind {
   /** Converts between this version and the stored one; default: they differ only in `apiVersion`. */
   readonly conversion?: VersionConversion;
   /**
-   * Adds the defaults that a stored object does not have yet. The argument is shared and must not be modified; it is returned if nothing is
-   * missing. Absent for kinds without defaults that may change.
+   * Adds the defaults that a stored object does not have yet, and drops the fields that the schema does not have any more. The argument is
+   * shared and must not be modified; it is returned if nothing changes. Absent for kinds whose schema has no defaults and did not change.
    */
   readonly completeStored?: (stored: Readonly<ApiObject>) => Readonly<ApiObject>;
   /** Converts objects of all versions by a webhook of the definition of a custom resource. */
@@ -194,6 +196,8 @@ export interface CustomKind {
    * @param keepsNulls - whether null stays in fields that are not nullable and have no default, so that validation refuses it; default: false
    */
   readonly decode: (body: Readonly<Record<string, JsonValue>>, keepsNulls?: boolean) => Decoded;
+  /** Whether the definition is being deleted, so that objects can no longer be created. */
+  readonly isTerminating: () => boolean;
   /** Schema for OpenAPI v3 documents. */
   readonly openApi: OpenApiSchema;
   /** Paths of the `scale` subresource's fields, such as `.spec.replicas`. */

@@ -59,10 +59,15 @@ export function* createObject(
   const converting = prepareWrite(kind, ordered);
   if (converting !== undefined) yield converting;
   const collection = collectionOf(context, kind);
-  if (collection.get(metadata.namespace ?? "", metadata.name) !== undefined) {
-    throw isGenerated ? generateNameConflict(kind, metadata.name) : alreadyExists(kind, metadata.name);
-  }
+  const existing = collection.get(metadata.namespace ?? "", metadata.name);
+  if (existing !== undefined) throw nameConflict(kind, existing.object, isGenerated);
   return options.dryRun === true ? dryRunResult(afterWrite(ordered), metadata.resourceVersion) : collection.put(ordered);
+}
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go, `Create`. */
+function nameConflict(kind: Kind, { metadata }: Readonly<ApiObject>, isGenerated: boolean): ApiStatusError {
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  return isGenerated ? generateNameConflict(kind, metadata.name, isDeleted) : alreadyExists(kind, metadata.name, isDeleted);
 }
 
 /** Sets the fields that the server owns. @returns whether the name was generated */

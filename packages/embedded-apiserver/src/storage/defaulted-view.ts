@@ -6,9 +6,9 @@ import { StoredObject, type ObjectCollection } from "./storage.ts";
 const completed = new WeakMap<NonNullable<Kind["completeStored"]>, WeakMap<StoredObject, StoredObject>>();
 
 /**
- * Collection whose objects are read with the defaults that their schema has today.
+ * Collection whose objects are read with the fields and defaults that their schema has today.
  *
- * @param complete - returns its argument if no field is missing
+ * @param complete - returns its argument if it changes nothing
  */
 export function viewWithDefaults(collection: ObjectCollection, complete: NonNullable<Kind["completeStored"]>): ObjectCollection {
   const known = completed.get(complete) ?? new WeakMap<StoredObject, StoredObject>();

@@ -1,0 +1,177 @@
+import { eventually } from "@virtual-kubelet/testing";
+import { expect } from "vitest";
+import type { Api } from "./support/api.ts";
+import { establishDefinition } from "./support/definitions.ts";
+import { test } from "./support/parity-test.ts";
+import { refusals, refusedChanges } from "./support/refusals.ts";
+
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const patience = { timeoutMs: 60_000 };
+const text = { type: "string" };
+const object = (properties: object, fields: object = {}): object => ({ type: "object", properties, ...fields });
+const specOf = (properties: object): object => object({ spec: object(properties) });
+
+/** Conditions of a definition by type, once it has all three and the approval has the status. */
+async function conditionsOf(api: Api, url: string, approval: "True" | "False"): Promise<unknown> {
+  const type = "KubernetesAPIApprovalPolicyConformant";
+  const read = async (): Promise<Record<string, string>[]> => (await api.get(url)).body.status.conditions;
+  await eventually(async () => {
+    const conditions = await read();
+    expect(conditions).toHaveLength(3);
+    expect(conditions.find((one) => one["type"] === type)).toMatchObject({ status: approval });
+  }, patience);
+  return Object.fromEntries((await read()).map((one) => [one["type"], `${one["status"]} ${one["reason"]}: ${one["message"]}`]));
+}
+
+test("a definition in a group of the Kubernetes community says where it was approved", async ({ api, namespace }) => {
+  const group = `${namespace}.k8s.io`;
+  const name = `cars.${group}`;
+  const approved = (where: string | undefined): object => ({
+    metadata: { name, annotations: where === undefined ? {} : { "api-approved.kubernetes.io": where } },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "cars", kind: "Car" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+    },
+  });
+  const urls = {
+    absent: undefined,
+    empty: "",
+    word: "yes",
+    "no host": "https:///x",
+    "no authority": "mailto:a@b",
+    "wrong port": "https://a:b/",
+    "wrong escape": "https://a/%zz",
+    "space in the host": "https://a b/c",
+    "line feed": "https://a/\nb",
+    query: "https://a?b=%zz",
+    user: "https://me@a:1/b c",
+    address: "http://[::1]:80/x",
+    unapproved: 'unapproved, only a "test"',
+  };
+  expect(
+    await refusals(api, definitions, Object.fromEntries(Object.entries(urls).map(([key, one]) => [key, approved(one)]))),
+  ).toMatchSnapshot("created");
+
+  await api.create(definitions, approved(urls.unapproved));
+  const url = `${definitions}/${name}`;
+  expect(await conditionsOf(api, url, "False")).toMatchSnapshot("unapproved");
+  const annotate = (value: string | null): object => ({ metadata: { annotations: { "api-approved.kubernetes.io": value } } });
+  expect(
+    await refusedChanges(api, url, {
+      removed: annotate(null),
+      invalid: annotate("yes"),
+      "unapproved for another reason": annotate("unapproved"),
+    }),
+  ).toMatchSnapshot("changes");
+  await api.patch("merge", url, annotate("https://example.com/1"));
+  expect(await conditionsOf(api, url, "True")).toMatchSnapshot("approved");
+  await api.delete(url);
+});
+
+test("an object that is being deleted is named as such when it is created again", async ({ api, core, namespace }) => {
+  const held = { metadata: { name: "held", namespace, finalizers: ["example.com/hold"] } };
+  await api.create(`${core}/configmaps`, held);
+  const again = async (): Promise<unknown> => (await api.post(`${core}/configmaps`, held)).body;
+  const before = await again();
+  await api.delete(`${core}/configmaps/held`);
+  expect([before, await again(), (await api.post(`${core}/configmaps?dryRun=All`, held)).body]).toMatchSnapshot();
+  await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
+});
+
+test("a stored object is read without the fields that its definition does not have any more", async ({ api, namespace }) => {
+  await using definition = await establishDefinition(api, { namespace, schema: specOf({ inner: object({ kept: text, dropped: text }) }) });
+  const { apiVersion, kind, path } = definition;
+  for (const name of ["a", "b"])
+    await api.create(path, { apiVersion, kind, metadata: { name }, spec: { inner: { kept: "1", dropped: "2" } } });
+  const before = (await api.get(`${path}/a`)).body.metadata.resourceVersion;
+  await definition.change({ inner: object({ kept: text, late: { ...text, default: "3" } }) });
+  await eventually(async () => expect((await api.get(`${path}/a`)).body.spec.inner).toEqual({ kept: "1", late: "3" }), patience);
+
+  const read = (await api.get(`${path}/a`)).body;
+  const seen = ({ metadata, spec }: { metadata: { name: string; generation: number }; spec: object }): unknown[] => [
+    metadata.name,
+    metadata.generation,
+    spec,
+  ];
+  using watch = await api.watch(`${path}?resourceVersion=0`);
+  const watched = [...(await watch.take(2))];
+  const labelled = await api.patch("merge", `${path}/a`, { metadata: { labels: { changed: "yes" } } });
+  await api.delete(`${path}/b`);
+  watched.push(...(await watch.take(2)));
+  const brought = await api.patch("merge", `${path}/a?fieldValidation=Strict`, { spec: { inner: { dropped: "4" } } });
+  expect({
+    isSameVersion: read.metadata.resourceVersion === before,
+    listed: (await api.get(path)).body.items.map(seen),
+    watched: watched.map(({ type, object: one }) => [type, ...seen(one)]).toSorted(),
+    labelled: seen(labelled.body),
+    "brought back": [brought.status, brought.body.message],
+  }).toMatchSnapshot();
+});
+
+test("a definition that is being deleted is described without the verbs that it refuses", async ({ api, namespace }) => {
+  const group = `${namespace}.example.com`;
+  await using definition = await establishDefinition(api, { namespace, schema: specOf({}), subresources: { status: {} } });
+  const { apiVersion, kind, path } = definition;
+  await api.create(path, { apiVersion, kind, metadata: { name: "held", finalizers: ["example.com/hold"] } });
+  const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  const described = async (): Promise<readonly unknown[]> => {
+    const { items } = (await api.get("/apis", { accept })).body;
+    const { resources } = (await api.get(`/apis/${apiVersion}`)).body;
+    return [
+      items.find(({ metadata }: { metadata: { name?: string } }) => metadata.name === group)?.versions[0].resources,
+      resources.map(({ name, verbs }: { name: string; verbs: string[] }) => [name, ...verbs]),
+    ];
+  };
+  await eventually(async () => expect((await described())[0]).toHaveLength(1), patience);
+  expect(await described()).toMatchSnapshot("before");
+  await api.delete(`${definitions}/things.${group}`);
+  await eventually(async () => expect(JSON.stringify(await described())).not.toContain('"create"'), patience);
+  expect(await described()).toMatchSnapshot("after");
+  expect(await api.post(path, { apiVersion, kind, metadata: { name: "late" } })).toMatchSnapshot("create");
+  expect((await api.patch("merge", `${path}/held`, { metadata: { finalizers: null } })).status).toBe(200);
+});
+
+test("a custom resource's table, subresources and rules are those of its definition", async ({ api, namespace }) => {
+  const spec = object({ size: { type: "integer" } }, { "x-kubernetes-validations": [{ rule: "self.size > 1" }] });
+  const column = { name: "Size", type: "integer", jsonPath: ".spec.size" };
+  await using definition = await establishDefinition(api, {
+    namespace,
+    schema: object({ spec }),
+    additionalPrinterColumns: [column, { ...column, name: "Wide", priority: 10 }, { ...column, name: "First", priority: -1 }],
+  });
+  const { apiVersion, kind, path } = definition;
+  const table = await api.get(path, { accept: "application/json;as=Table;g=meta.k8s.io;v=v1" });
+  expect(table.body.columnDefinitions.map(({ name, priority }: Record<string, unknown>) => [name, priority])).toMatchSnapshot("columns");
+  await api.create(path, { apiVersion, kind, metadata: { name: "a" }, spec: { size: 2 } });
+  expect(await Promise.all(["status", "scale", "other"].map((name) => api.get(`${path}/a/${name}`)))).toMatchSnapshot("subresources");
+  expect(
+    await refusals(api, path, {
+      "no name": { apiVersion, kind, metadata: {}, spec: { size: 1 } },
+      "long annotation": { apiVersion, kind, metadata: { name: "b", annotations: { a: "x".repeat(262_144) } }, spec: { size: 1 } },
+      "wrong label": { apiVersion, kind, metadata: { name: "b", labels: { a: "-" } }, spec: { size: 1 } },
+    }),
+  ).toMatchSnapshot("refused");
+});
+
+test("embedded resources are published with their kind and metadata", async ({ api, namespace }) => {
+  const embedded = { type: "object", "x-kubernetes-embedded-resource": true };
+  await using definition = await establishDefinition(api, {
+    namespace,
+    schema: specOf({
+      open: { ...embedded, "x-kubernetes-preserve-unknown-fields": true },
+      list: { type: "array", items: { ...embedded, properties: { kind: text, spec: object({}) }, required: ["spec", "kind"] } },
+      map: { type: "object", additionalProperties: { ...embedded, properties: { spec: { ...embedded, properties: { a: text } } } } },
+    }),
+  });
+  const name = `com.example.${namespace}.v1.Thing`;
+  const published = {
+    "version 2": async () => (await api.get("/openapi/v2")).body.definitions[name],
+    "version 3": async () => (await api.get(`/openapi/v3/apis/${definition.apiVersion}`)).body.components?.schemas[name],
+  };
+  for (const [version, read] of Object.entries(published)) {
+    await eventually(async () => expect(await read()).toMatchObject({ type: "object" }), patience);
+    expect((await read()).properties.spec.properties).toMatchSnapshot(version);
+  }
+});
