@@ -49,7 +49,7 @@ export function handleResource(
     if (isBuiltInGroup(kinds, target.group)) throw noSuchResource();
     return undefined;
   }
-  if (kind.custom !== undefined && !isInScope(kind, target)) return undefined;
+  if (kind.custom !== undefined && !isInScope(kind, target, request.method)) return undefined;
   const isConnection = isConnected(kind, target.subresource);
   if (isConnection && query.has("dryRun")) throw badRequest("dryRun is not supported");
   const named = isWatch ? { ...target, name: undefined } : target;
@@ -78,12 +78,13 @@ export function isBuiltInGroup(kinds: readonly Kind[], group: string): boolean {
 }
 
 /**
- * Whether a path of a custom resource names a namespace if it must, and none if it may not.
+ * Whether the path is one of a custom resource of this scope. Only lists and watches may be of all namespaces.
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_handler.go, `ServeHTTP`.
  */
-function isInScope({ namespaced }: Kind, { namespace, name }: ResourceTarget): boolean {
-  return namespace === undefined ? !namespaced || name === undefined : namespaced;
+function isInScope({ namespaced }: Kind, { namespace, name, isWatch }: ResourceTarget, method: string): boolean {
+  if (!namespaced) return namespace === undefined;
+  return namespace !== undefined || (method === "GET" && (name === undefined || isWatch === true));
 }
 
 /** Changes the query of a path such as `/api/v1/watch/pods` to that of the collection. @throws ApiStatusError 405 */

@@ -1,6 +1,14 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { admitThrough } from "../admission/admission-plugin.ts";
-import { alreadyExists, forbidden, generateNameConflict, invalid, notFound, plainFailure } from "../errors/api-status-error.ts";
+import {
+  alreadyExists,
+  forbidden,
+  generateNameConflict,
+  invalid,
+  notFound,
+  plainFailure,
+  type ApiStatusError,
+} from "../errors/api-status-error.ts";
 import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
