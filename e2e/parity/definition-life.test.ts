@@ -130,7 +130,79 @@ test("a definition that is being deleted is described without the verbs that it 
   await eventually(async () => expect(JSON.stringify(await described())).not.toContain('"create"'), patience);
   expect(await described()).toMatchSnapshot("after");
   expect(await api.post(path, { apiVersion, kind, metadata: { name: "late" } })).toMatchSnapshot("create");
+  const terminating = async (): Promise<Record<string, string>> =>
+    (await api.get(`${definitions}/things.${group}`)).body.status.conditions.find(({ type }: { type: string }) => type === "Terminating");
+  await eventually(async () => expect((await terminating())["reason"]).not.toBe("InstanceDeletionPending"), patience);
+  expect(await terminating()).toMatchSnapshot("condition");
+  const labelled = await api.patch("merge", `${definitions}/things.${group}`, { metadata: { labels: { changed: "yes" } } });
+  expect(labelled.body.metadata.labels).toEqual({ changed: "yes" });
   expect((await api.patch("merge", `${path}/held`, { metadata: { finalizers: null } })).status).toBe(200);
+});
+
+test("finalizers need no domain on custom resources, their definitions and a few built-in kinds", async ({ api, core, namespace }) => {
+  await using definition = await establishDefinition(api, { namespace, schema: specOf({}) });
+  const { apiVersion, kind, path } = definition;
+  const pair = { group: `${namespace}.example.com`, version: "v2", groupPriorityMinimum: 10, versionPriority: 10 };
+  const names = { plural: "boxes", kind: "Box" };
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: object({}) } };
+  const objects: Readonly<Record<string, { readonly name?: string; readonly [field: string]: unknown }>> = {
+    [path]: { apiVersion, kind },
+    [definitions]: { name: `boxes.${pair.group}`, spec: { group: pair.group, scope: "Cluster", names, versions: [version] } },
+    "/apis/apiregistration.k8s.io/v1/apiservices": { name: `v2.${pair.group}`, spec: pair },
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": {},
+    "/apis/node.k8s.io/v1/runtimeclasses": { handler: "a" },
+    [`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`]: {},
+    [`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`]: {},
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles": {},
+    "/apis/storage.k8s.io/v1/storageclasses": { provisioner: "a/b" },
+    [`${core}/configmaps`]: {},
+  };
+  for (const [url, { name = "a", ...fields }] of Object.entries(objects)) {
+    const of = (...finalizers: string[]): object => ({ ...fields, metadata: { name, finalizers } });
+    expect(
+      await refusals(api, url, { plain: of("plain"), wrong: of("a b"), several: of("x", "orphan", "a/b", "foregroundDeletion") }),
+    ).toMatchSnapshot(url.replaceAll(namespace, "NAMESPACE"));
+  }
+});
+
+test("paths that no definition has are plain 404s, also those of the other scope", async ({ api, namespace }) => {
+  await using things = await establishDefinition(api, { namespace, schema: specOf({}) });
+  const { apiVersion, kind, path } = things;
+  const all = `/apis/${apiVersion}/things`;
+  const group = `${namespace}.example.com`;
+  const boxes = {
+    metadata: { name: `boxes.${group}` },
+    spec: {
+      group,
+      scope: "Cluster",
+      names: { plural: "boxes", kind: "Box" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: object({}) } }],
+    },
+  };
+  await api.create(definitions, boxes);
+  await eventually(async () => expect((await api.get(`/apis/${apiVersion}/boxes`)).status).toBe(200), patience);
+  const thing = { apiVersion, kind, metadata: { name: "a" } };
+  const answers: Record<string, unknown> = {};
+  for (const [method, url, body] of [
+    ["GET", `/apis/${apiVersion}/none`],
+    ["GET", `${path.replace("things", "none")}/a`],
+    ["GET", `/apis/${group}/v9`],
+    ["GET", `/apis/${group}/v9/things`],
+    ["GET", all],
+    ["GET", `${all}/a`],
+    ["POST", all, thing],
+    ["PUT", `${all}/a`, thing],
+    ["DELETE", all],
+    ["DELETE", `${all}/a`],
+    ["GET", path.replace("things", "boxes")],
+    ["POST", path.replace("things", "boxes"), { ...thing, kind: "Box" }],
+    ["GET", `${path.replace("things", "boxes")}/a`],
+  ] as const) {
+    const { status, body: answered } = await api.request(method, url, { body });
+    answers[`${method} ${url}`.replaceAll(namespace, "NAMESPACE")] = [status, answered.kind ?? answered];
+  }
+  expect(answers).toMatchSnapshot("answers");
+  await api.delete(`${definitions}/boxes.${group}`);
 });
 
 test("a custom resource's table, subresources and rules are those of its definition", async ({ api, namespace }) => {

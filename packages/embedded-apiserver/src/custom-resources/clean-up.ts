@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { Disposables } from "../resources/disposables.ts";
 import type { Cluster } from "../rest/cluster.ts";
-import { cleanupFinalizer } from "./crd-fields.ts";
+import { cleanupFinalizer, type CrdStatus } from "./crd-fields.ts";
 import { customResourceDefinitionKind } from "./crd-kind.ts";
 
 /** Objects deleted in one turn of the event loop; requests are served between turns. */
@@ -33,6 +33,9 @@ export class CustomResourceCleanUp implements Disposable {
   /** Starts the clean-up of a definition, unless it is running. @param stored - kind of the objects; `undefined` if there never were any */
   start({ metadata: { name, uid } }: Readonly<ApiObject>, stored: Kind | undefined): void {
     if (this.#running.has(uid)) return;
+    this.#noteProgress(name);
+    // The change of the status may have started the clean-up, and even ended it.
+    if (this.#running.has(uid) || !this.#exists(name, uid)) return;
     if (stored === undefined) return this.#dropFinalizer(name);
     const end = new Disposables();
     this.#running.set(uid, end);
@@ -59,6 +62,21 @@ export class CustomResourceCleanUp implements Disposable {
 
   #exists(name: string, uid: string): boolean {
     return this.#cluster.get(customResourceDefinitionKind, undefined, name)?.metadata.uid === uid;
+  }
+
+  #noteProgress(name: string): void {
+    const progress = { reason: "InstanceDeletionInProgress", message: "CustomResource deletion is in progress" };
+    this.#cluster.update(
+      customResourceDefinitionKind,
+      undefined,
+      name,
+      (definition) => {
+        const status: CrdStatus = definition["status"];
+        const conditions = (status.conditions ?? []).map((one) => (one.type === "Terminating" ? { ...one, ...progress } : one));
+        return { ...definition, status: { ...status, conditions } };
+      },
+      "status",
+    );
   }
 
   #dropFinalizer(name: string): void {

@@ -49,7 +49,7 @@ export function checkName({ name: given }: { readonly name?: unknown }, name: st
  * Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor`.
  */
 export function metadataErrors(kind: Kind, metadata: ApiMetadata): FieldError[] {
-  return [...nameErrors(kind, metadata), ...commonErrors(metadata, "metadata"), ...unqualifiedFinalizers(metadata)];
+  return [...nameErrors(kind, metadata), ...commonErrors(metadata, "metadata"), ...unqualifiedFinalizers(kind, metadata)];
 }
 
 /**
@@ -123,7 +123,18 @@ function finalizerErrors({ finalizers = [] }: Partial<ApiMetadata>, field: strin
   return errors;
 }
 
-function unqualifiedFinalizers({ finalizers = [] }: ApiMetadata): FieldError[] {
+/** Groups of built-in kinds whose finalizers need no domain, like those of custom resources. */
+const groupsWithAnyFinalizer: ReadonlySet<string> = new Set([
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "apiregistration.k8s.io",
+  "coordination.k8s.io",
+  "node.k8s.io",
+]);
+
+/** Source: kubernetes v1.36.3 pkg/apis/core/validation/validation.go, `ValidateObjectMeta`. */
+function unqualifiedFinalizers({ group, custom }: Kind, { finalizers = [] }: ApiMetadata): FieldError[] {
+  if (custom !== undefined || groupsWithAnyFinalizer.has(group)) return [];
   const problem = "name is neither a standard finalizer name nor is it fully qualified";
   return finalizers.flatMap((finalizer, index) =>
     finalizer.includes("/") || standardFinalizers.has(finalizer) ? [] : [invalidValue(`metadata.finalizers[${index}]`, finalizer, problem)],
