@@ -165,6 +165,46 @@ test("finalizers need no domain on custom resources, their definitions and a few
   }
 });
 
+test("embedded resources, formats and metadata of a custom resource are validated", async ({ api, core, namespace }) => {
+  const embedded = { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true };
+  const rules = { "x-kubernetes-validations": [{ rule: "true" }] };
+  await using definition = await establishDefinition(api, {
+    namespace,
+    schema: object({
+      spec: object({ template: embedded, list: { type: "array", items: embedded }, at: { ...text, format: "date-time" } }, rules),
+    }),
+  });
+  const { apiVersion, kind, path } = definition;
+  const pod = { apiVersion: "v1", kind: "Pod" };
+  const of = (spec: object, metadata: object = {}): object => ({ apiVersion, kind, metadata: { name: "a", ...metadata }, spec });
+  const owner = (version: string): object => ({ ownerReferences: [{ apiVersion: version, kind: "A", name: "b", uid: "c" }] });
+  expect(
+    await refusals(api, path, {
+      good: of({ template: { ...pod, metadata: { generateName: "A-", labels: { a: "b" }, finalizers: ["plain"] }, spec: { any: 1 } } }),
+      "no type": of({ template: {}, list: [pod, { kind: "Pod" }] }),
+      "empty type": of({
+        list: [
+          { apiVersion: "", kind: "Pod" },
+          { apiVersion: "v1", kind: "" },
+        ],
+      }),
+      "wrong version": of({ template: { apiVersion: "a/b/c", kind: "Pod" } }),
+      "wrong kind": of({ template: { apiVersion: "v1", kind: "Pod_" } }),
+      "wrong name": of({ template: { ...pod, metadata: { name: ".." } } }),
+      "wrong namespace": of({ list: [{ ...pod, metadata: { namespace: "A b" } }] }),
+      "wrong label": of({ template: { ...pod, metadata: { labels: { "a b": "c" } } } }),
+      "wrong date": of({ at: "2020" }),
+      "owner of no version": of({}, owner("a/b/c")),
+      "owner of an empty version": of({}, owner("a/")),
+    }),
+  ).toMatchSnapshot("refused");
+  const message = async (url: string, fields: object): Promise<unknown> => {
+    const { status, body } = await api.post(url, { ...fields, metadata: { generateName: "Upper-" } });
+    return { status, message: body.message.replaceAll(/Upper-[a-z0-9]{5}/g, "Upper-XXXXX") };
+  };
+  expect([await message(path, { apiVersion, kind }), await message(`${core}/configmaps`, {})]).toMatchSnapshot("generated");
+});
+
 test("paths that no definition has are plain 404s, also those of the other scope", async ({ api, namespace }) => {
   await using things = await establishDefinition(api, { namespace, schema: specOf({}) });
   const { apiVersion, kind, path } = things;

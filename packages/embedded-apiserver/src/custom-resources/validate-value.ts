@@ -118,7 +118,8 @@ function textErrors(value: string, schema: JsonSchema, path: string): FieldError
     return [invalidValue(path, value, `${body(path)} should be at least ${minLength} chars long`)];
   if (pattern !== undefined && !matches(pattern, value)) return [invalidValue(path, value, `${body(path)} should match '${pattern}'`)];
   if (format === undefined || isOfFormat(format, value)) return [];
-  return [invalidValue(path, value, `${body(path)} must be of type ${format}: ${JSON.stringify(value)}`)];
+  const error = invalidValue(path, value, `${body(path)} must be of type ${format}: ${JSON.stringify(value)}`);
+  return [{ ...error, reason: "FieldValueTypeInvalid" }];
 }
 
 /** An expression that does not compile, which only definitions from before a check can have, matches no string. */

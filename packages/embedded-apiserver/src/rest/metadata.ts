@@ -79,10 +79,15 @@ function commonErrors(metadata: Partial<ApiMetadata>, field: string): FieldError
   ];
 }
 
-function nameErrors(kind: Kind, { name, namespace }: ApiMetadata): FieldError[] {
-  if (!name) return [required("metadata.name", "name or generateName is required")];
-  const errors = each("metadata.name", name, (kind.nameProblems ?? dnsSubdomainProblems)(name));
-  return kind.namespaced && namespace === undefined ? [...errors, required("metadata.namespace")] : errors;
+function nameErrors(kind: Kind, { name, generateName, namespace }: ApiMetadata): FieldError[] {
+  const problemsOf = kind.nameProblems ?? dnsSubdomainProblems;
+  // Source: pkg/api/validation/generic.go, `maskTrailingDash`.
+  const prefixProblems = generateName ? problemsOf(generateName.replace(/(?<=.)-$/s, "a")) : [];
+  const nameProblems = name
+    ? each("metadata.name", name, problemsOf(name))
+    : [required("metadata.name", "name or generateName is required")];
+  const errors = [...each("metadata.generateName", generateName, prefixProblems), ...nameProblems];
+  return name && kind.namespaced && namespace === undefined ? [...errors, required("metadata.namespace")] : errors;
 }
 
 /** Source: the same file, `ValidateAnnotations`. */
@@ -97,7 +102,8 @@ function ownerErrors({ ownerReferences = [] }: Partial<ApiMetadata>, field: stri
   const errors: FieldError[] = [];
   let controller: string | undefined;
   for (const owner of ownerReferences) {
-    if (!owner.apiVersion) errors.push(invalidValue(`${field}.apiVersion`, owner.apiVersion ?? "", "version must not be empty"));
+    if (!hasVersion(owner.apiVersion))
+      errors.push(invalidValue(`${field}.apiVersion`, owner.apiVersion ?? "", "version must not be empty"));
     if (!owner.kind) errors.push(invalidValue(`${field}.kind`, owner.kind ?? "", "must not be empty"));
     if (!owner.name) errors.push(invalidValue(`${field}.name`, owner.name ?? "", "must not be empty"));
     if (!owner.uid) errors.push(invalidValue(`${field}.uid`, owner.uid ?? "", "must not be empty"));
@@ -112,6 +118,12 @@ function ownerErrors({ ownerReferences = [] }: Partial<ApiMetadata>, field: stri
     }
   }
   return errors;
+}
+
+/** Source: k8s.io/apimachinery v0.36.3 pkg/runtime/schema/group_version.go, `ParseGroupVersion`. */
+function hasVersion(apiVersion: string | undefined): boolean {
+  const parts = (apiVersion ?? "").split("/");
+  return parts.length <= 2 && parts.at(-1) !== "";
 }
 
 const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
