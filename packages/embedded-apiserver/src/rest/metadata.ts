@@ -81,13 +81,17 @@ function commonErrors(metadata: Partial<ApiMetadata>, field: string): FieldError
 
 function nameErrors(kind: Kind, { name, generateName, namespace }: ApiMetadata): FieldError[] {
   const problemsOf = kind.nameProblems ?? dnsSubdomainProblems;
-  // Source: pkg/api/validation/generic.go, `maskTrailingDash`.
-  const prefixProblems = generateName ? problemsOf(generateName.replace(/(?<=.)-$/s, "a")) : [];
+  const prefixProblems = generateName ? problemsOf(withoutDash(generateName)) : [];
   const nameProblems = name
     ? each("metadata.name", name, problemsOf(name))
     : [required("metadata.name", "name or generateName is required")];
   const errors = [...each("metadata.generateName", generateName, prefixProblems), ...nameProblems];
   return name && kind.namespaced && namespace === undefined ? [...errors, required("metadata.namespace")] : errors;
+}
+
+/** Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/generic.go, `maskTrailingDash`, which also replaces the character before the dash. */
+function withoutDash(generateName: string): string {
+  return generateName.length > 1 && generateName.endsWith("-") ? `${generateName.slice(0, -2)}a` : generateName;
 }
 
 /** Source: the same file, `ValidateAnnotations`. */

@@ -13,6 +13,7 @@ test.each([
   ['[{"op":"add","path":"/spec/other","value":1e1}]', undefined],
   ['{"spec":{"replicas":1000},"metadata":{"annotations":{"a":"x: 1e3"}}}', undefined],
   ['{"spec":{"other":1e3}}', undefined],
+  [`{"spec":${"[".repeat(9000)}1e3${"]".repeat(9000)}}`, undefined],
 ])("of %s the problem is %s", (text, problem) => {
   expect(writtenNumberProblem("io.k8s.api.apps.v1.Deployment", text)).toEqual(problem);
 });

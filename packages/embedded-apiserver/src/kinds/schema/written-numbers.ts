@@ -42,7 +42,12 @@ export function writtenNumberProblem(definition: string, text: string): string |
 function parseWritten(text: string): unknown {
   const reviver = (_key: string, value: unknown, { source = "" }: { readonly source?: string }): unknown =>
     Number.isInteger(value) && /[.e]/i.test(source) ? new WrittenNumber(source) : value;
-  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+  try {
+    return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+  } catch {
+    // V8 revives no more than some thousand levels, and no field of a built-in kind is that deep.
+    return undefined;
+  }
 }
 
 /** Type at the path of a JSON patch; `undefined` if the kind has no such field. */
