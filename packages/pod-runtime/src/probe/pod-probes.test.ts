@@ -220,3 +220,15 @@ test("attempts are counted by pod and result until the probes end, except those 
   probes[Symbol.dispose]();
   expect(counts.families()).toEqual([]);
 });
+
+test("after a restart of the program, a container that waited for its restart is ready again unless its liveness probe fails", async () => {
+  const status = { name: "app", image: "", imageID: "", restartCount: 1, ready: false, started: true, state: { running: {} } };
+  const pod = podOf({ livenessProbe: { exec } }, { status: { containerStatuses: [{ ...status, containerID: "x://1" }] } });
+  const { clock, probes, running } = rigOf(pod);
+
+  probes.watch([running]);
+  await clock.advance(60_000);
+
+  expect(probes.standingOf("app")).toEqual({ isStarted: true, isReady: true });
+  probes[Symbol.dispose]();
+});

@@ -116,7 +116,7 @@ export class PodProbes implements Disposable {
           if (each.isStopping) known.restart?.[Symbol.dispose]();
           return [[each.name, { ...known, running: each, restart: each.isStopping ? undefined : known.restart }]];
         }
-        const standing = (before ? undefined : this.#told(each)) ?? freshStanding(container);
+        const standing = (before ? undefined : this.#told(each, container)) ?? freshStanding(container);
         return [[each.name, { running: each, container, standing, hasFailed: false }]];
       }),
     );
@@ -137,12 +137,16 @@ export class PodProbes implements Disposable {
     this.#options.counts?.forget(podRef(this.#pod));
   }
 
-  /** The standing in the pod's stored status, if it is of the same instance. */
-  #told({ name, containerID }: RunningContainer): ProbeStanding | undefined {
+  /**
+   * The standing in the pod's stored status, if it is of the same instance. A container without a readiness probe is ready once it is
+   * started, because nothing would make it ready again if its status is that of a back-off.
+   */
+  #told({ name, containerID }: RunningContainer, { readinessProbe }: DeepReadonly<Container>): ProbeStanding | undefined {
     const { initContainerStatuses = [], containerStatuses = [] } = this.#pod.status ?? {};
     const status = [...initContainerStatuses, ...containerStatuses].find((each) => each.name === name);
     if (containerID === undefined || status?.containerID !== containerID || !status.state?.running) return undefined;
-    return { isStarted: status.started ?? false, isReady: status.ready };
+    const isStarted = status.started ?? false;
+    return { isStarted, isReady: readinessProbe ? status.ready : isStarted };
   }
 
   #want(): void {
