@@ -232,3 +232,26 @@ test("after a restart of the program, a container that waited for its restart is
   expect(probes.standingOf("app")).toEqual({ isStarted: true, isReady: true });
   probes[Symbol.dispose]();
 });
+
+test("a container whose restart has waited stays without probes and not ready until it is gone, however long its stop takes", async () => {
+  const { clock, asked, answers, failed, probes, running } = rigOf(
+    podOf({ livenessProbe: { exec, failureThreshold: 1 }, readinessProbe: { exec } }),
+  );
+  answers.set("liveness", { isSuccess: false, output: "no" });
+  for (const id of ["1", "2"]) {
+    probes.watch([{ ...running, id, startedAtMs: clock.now() }]);
+    await clock.advance(0);
+  }
+  await clock.advance(10_000);
+  expect(failed.map(({ id }) => id)).toEqual(["1", "2"]);
+  asked.length = 0;
+
+  await clock.advance(60_000);
+  expect([asked, probes.standingOf("app")]).toEqual([[], { isStarted: true, isReady: false }]);
+  probes.watch([{ ...running, id: "2", isStopping: true }]);
+  await clock.advance(60_000);
+
+  expect([asked, probes.standingOf("app")]).toEqual([[], { isStarted: true, isReady: false }]);
+  probes[Symbol.dispose]();
+  expect(clock.pending).toBe(0);
+});

@@ -48,7 +48,7 @@ export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm
   onChange(): void;
   /**
    * Called once for each instance that has to be stopped: at once for the first instance of a container, and after a kubelet's crash loop
-   * back-off for the next ones that are restarted. Until then the instance runs without probes and is not ready.
+   * back-off for the next ones that are restarted. An instance that has to wait runs without probes and is not ready, until it has ended.
    */
   onFailed(container: FailedContainer): void;
   /** Records a Kubernetes event, in a kubelet's words. */
@@ -61,7 +61,7 @@ interface Probed {
   readonly container: DeepReadonly<Container>;
   readonly standing: ProbeStanding;
   readonly hasFailed: boolean;
-  /** The wait for its restart; disposed when the instance has ended by itself. */
+  /** The wait for its restart, kept when it is over. Disposed when the instance is being stopped or has ended by itself. */
   readonly restart?: Disposable | undefined;
 }
 
@@ -114,7 +114,7 @@ export class PodProbes implements Disposable {
         const known = before?.get(each.name);
         if (known?.running.id === each.id) {
           if (each.isStopping) known.restart?.[Symbol.dispose]();
-          return [[each.name, { ...known, running: each, restart: each.isStopping ? undefined : known.restart }]];
+          return [[each.name, { ...known, running: each }]];
         }
         const standing = (before ? undefined : this.#told(each, container)) ?? freshStanding(container);
         return [[each.name, { running: each, container, standing, hasFailed: false }]];
@@ -185,7 +185,7 @@ export class PodProbes implements Disposable {
     const { restartPolicy, terminationGracePeriodSeconds = 30 } = this.#pod.spec ?? {};
     const isRestarted = (container.restartPolicy ?? restartPolicy) !== "Never";
     const stop = (): void => {
-      this.#set({ ...(this.#probed?.get(name) ?? probed), hasFailed: true, restart: undefined });
+      this.#set({ ...(this.#probed?.get(name) ?? probed), hasFailed: true });
       const message = killMessage({ name, isSidecar: isSidecar(container), isRestarted }, kind);
       recordEvent({ type: "Normal", reason: "Killing", message, container: name });
       onFailed({ name, id, graceSeconds: spec.terminationGracePeriodSeconds ?? terminationGracePeriodSeconds, isRestarted });
