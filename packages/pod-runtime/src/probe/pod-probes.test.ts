@@ -255,3 +255,25 @@ test("a container whose restart has waited stays without probes and not ready un
   probes[Symbol.dispose]();
   expect(clock.pending).toBe(0);
 });
+
+test("a container that has run for longer than its back-off is restarted at once", async () => {
+  const { clock, answers, events, failed, probes, running } = rigOf(podOf({ livenessProbe: { exec, failureThreshold: 1 } }));
+  const minutes = [0, 8, 8, 8, 8, 8, 8, 8];
+  for (const [instance, ranFor] of minutes.entries()) {
+    answers.delete("liveness");
+    probes.watch([{ ...running, id: String(instance), startedAtMs: clock.now() }]);
+    await clock.advance(ranFor * 60_000);
+    answers.set("liveness", { isSuccess: false, output: "no" });
+    await clock.advance(10_000);
+    expect(failed).toHaveLength(instance + 1);
+  }
+  expect(events.map(({ reason }) => reason)).not.toContain("BackOff");
+
+  probes.watch([{ ...running, id: "8", startedAtMs: clock.now() }]);
+  await clock.advance(299_000);
+  expect(failed).toHaveLength(8);
+  await clock.advance(1_000);
+
+  expect(failed).toHaveLength(9);
+  probes[Symbol.dispose]();
+});

@@ -48,7 +48,8 @@ export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm
   onChange(): void;
   /**
    * Called once for each instance that has to be stopped: at once for the first instance of a container, and after a kubelet's crash loop
-   * back-off for the next ones that are restarted. An instance that has to wait runs without probes and is not ready, until it has ended.
+   * back-off for the next ones that are restarted, unless they have run for that long. An instance that has to wait runs without probes and
+   * is not ready, until it has ended.
    */
   onFailed(container: FailedContainer): void;
   /** Records a Kubernetes event, in a kubelet's words. */
@@ -58,6 +59,8 @@ export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm
 /** A running container with the results of its probes. */
 interface Probed {
   readonly running: RunningContainer;
+  /** When the instance was first seen; monotonic. */
+  readonly seenAtMs: number;
   readonly container: DeepReadonly<Container>;
   readonly standing: ProbeStanding;
   readonly hasFailed: boolean;
@@ -117,7 +120,7 @@ export class PodProbes implements Disposable {
           return [[each.name, { ...known, running: each }]];
         }
         const standing = (before ? undefined : this.#told(each, container)) ?? freshStanding(container);
-        return [[each.name, { running: each, container, standing, hasFailed: false }]];
+        return [[each.name, { running: each, seenAtMs: this.#options.clock.monotonic(), container, standing, hasFailed: false }]];
       }),
     );
     for (const [name, each] of before ?? []) if (probed.get(name)?.running.id !== each.running.id) each.restart?.[Symbol.dispose]();
@@ -180,7 +183,7 @@ export class PodProbes implements Disposable {
 
   #fail({ kind, spec }: WantedProbe, probed: Probed): void {
     const { clock, onFailed, onChange, recordEvent } = this.#options;
-    const { running, container, standing } = probed;
+    const { running, seenAtMs, container, standing } = probed;
     const { name, id } = running;
     const { restartPolicy, terminationGracePeriodSeconds = 30 } = this.#pod.spec ?? {};
     const isRestarted = (container.restartPolicy ?? restartPolicy) !== "Never";
@@ -190,9 +193,12 @@ export class PodProbes implements Disposable {
       recordEvent({ type: "Normal", reason: "Killing", message, container: name });
       onFailed({ name, id, graceSeconds: spec.terminationGracePeriodSeconds ?? terminationGracePeriodSeconds, isRestarted });
     };
-    const { delayMs, next } = backoffAfter(this.#backoffs.get(name), clock.monotonic());
-    if (isRestarted) this.#backoffs.set(name, next);
-    if (!isRestarted || delayMs === 0) return stop();
+    const nowMs = clock.monotonic();
+    const { delayMs, next } = backoffAfter(this.#backoffs.get(name), nowMs);
+    // A kubelet stops and starts such a container in one sync, in which the delay counts from the end of the instance before.
+    const isAtOnce = nowMs - seenAtMs >= delayMs;
+    if (isRestarted) this.#backoffs.set(name, isAtOnce ? { ...next, usedAtMs: nowMs } : next);
+    if (!isRestarted || isAtOnce) return stop();
     this.#set({ ...probed, hasFailed: true, standing: { ...standing, isReady: false }, restart: clock.setTimer(delayMs, stop) });
     const message = `Back-off restarting failed container ${name} in pod ${podName(this.#pod)}`;
     recordEvent({ type: "Warning", reason: "BackOff", message, container: name });
