@@ -48,14 +48,15 @@ function whatNext(record: ContainerRecord, termination: Termination, context: Co
   if (isDone || isEnding || !mayRestart(context, termination.exitCode, why)) return { state: ended, effects: [] };
   const again: ContainerRecord = { ...ended, isReplaced: !isRestarted(context, termination.exitCode), life: { kind: "idle" } };
   if (why === "changed") return { state: { ...again, crashBackoff: undefined }, effects: [] };
-  if (again.isReplaced) return { state: afterProbe(again, now) ?? ended, effects: [] };
+  const atOnce = why === "liveness" || why === "startup" ? afterProbe(again, now) : undefined;
+  if (atOnce || again.isReplaced) return { state: atOnce ?? ended, effects: [] };
   return backOff(again, agoOf(termination, now), context);
 }
 
 /**
- * State of a container whose restart is triggered only by a failed liveness or startup probe: at once, or never. A kubelet stops and starts
- * such a container in one sync, which looks at the end of the attempt before; if that end is too recent, the next sync finds an end that is
- * final. Source: computePodActions, doBackOff and SyncPod in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ * State of a container that is restarted at once after a failed liveness or startup probe; `undefined` if the restart policy and the back-off
+ * decide. A kubelet stops and starts such a container in one sync, which looks at the end of the attempt before; if that end is too recent,
+ * the next sync finds this end. Source: computePodActions, doBackOff and SyncPod in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 function afterProbe(record: ContainerRecord, now: Instant): ContainerRecord | undefined {
   if (!record.previousTermination) return record;

@@ -422,6 +422,32 @@ describe("failing", () => {
     expect(rig.report.phase).toBe("Succeeded");
   });
 
+  test("restarts a container at once after a failed probe if it ran for longer than its back-off, and not after a crash", () => {
+    const livenessProbe = { exec: { command: ["true"] } };
+    const rig = new PodRig(podWith({ restartPolicy: "Always", containers: [{ ...init("app"), livenessProbe }] }));
+    rig.answerAll();
+    const failAfter = (ms: number): void => {
+      rig.pass(ms);
+      rig.send({ kind: "probed", container: "app", id: rig.idOf("app"), probe: "liveness", isSuccess: false });
+      rig.exit("app", 137);
+      rig.answerAll();
+    };
+
+    for (let restarts = 1; restarts <= 8; restarts++) {
+      failAfter(480_000);
+      expect(rig.status("app")).toMatchObject({ restartCount: restarts, ready: true });
+    }
+    failAfter(1_000);
+    expect(rig.status("app")).toMatchObject({ restartCount: 8, state: { waiting: { reason: "CrashLoopBackOff" } } });
+    rig.pass(300_000);
+    rig.answerAll();
+    rig.pass(480_000);
+    rig.exit("app", 137);
+    rig.answerAll();
+
+    expect(rig.status("app")).toMatchObject({ restartCount: 9, state: { waiting: { reason: "CrashLoopBackOff" } } });
+  });
+
   test.for(["Always", "OnFailure", "Never"])("restarts a container whose image has changed with policy %s", (restartPolicy) => {
     const rig = new PodRig(podWith({ restartPolicy }));
     rig.answerAll();
