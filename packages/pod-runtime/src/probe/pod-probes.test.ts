@@ -233,6 +233,23 @@ test("after a restart of the program, a container that waited for its restart is
   probes[Symbol.dispose]();
 });
 
+test("the wait for a restart is reported when it begins, and ends with the probes of the pod", async () => {
+  const { clock, answers, failed, probes, running, changes } = rigOf(podOf({ livenessProbe: { exec, failureThreshold: 1 } }));
+  answers.set("liveness", { isSuccess: false, output: "no" });
+  probes.watch([running]);
+  await clock.advance(0);
+  expect(changes()).toBe(0);
+  probes.watch([{ ...running, id: "2" }]);
+  await clock.advance(0);
+  expect(changes()).toBe(1);
+
+  probes[Symbol.dispose]();
+  expect(clock.pending).toBe(0);
+  await clock.advance(60_000);
+
+  expect(failed.map(({ id }) => id)).toEqual(["1"]);
+});
+
 test("a container whose restart has waited stays without probes and not ready until it is gone, however long its stop takes", async () => {
   const { clock, asked, answers, failed, probes, running } = rigOf(
     podOf({ livenessProbe: { exec, failureThreshold: 1 }, readinessProbe: { exec } }),
@@ -273,7 +290,25 @@ test("a container that has run for longer than its back-off is restarted at once
   await clock.advance(299_000);
   expect(failed).toHaveLength(8);
   await clock.advance(1_000);
-
   expect(failed).toHaveLength(9);
+
+  for (const [id, ranForMs] of [
+    ["9", 480_000],
+    ["10", 600_000],
+  ] as const) {
+    answers.delete("liveness");
+    probes.watch([{ ...running, id, startedAtMs: clock.now() }]);
+    await clock.advance(ranForMs);
+    answers.set("liveness", { isSuccess: false, output: "no" });
+    await clock.advance(10_000);
+  }
+  expect(failed).toHaveLength(11);
+  // More than ten minutes without a restart have reset the back-off to ten seconds.
+  probes.watch([{ ...running, id: "11", startedAtMs: clock.now() }]);
+  await clock.advance(9_999);
+  expect(failed).toHaveLength(11);
+  await clock.advance(1);
+
+  expect(failed).toHaveLength(12);
   probes[Symbol.dispose]();
 });
