@@ -16,7 +16,8 @@ export const reasons: ReasonCatalogue = {
   BackOff: {
     on: ["podEvent"],
     meaning: "The pod could not be started, or a probe of a container failed again after a restart. The next start waits for the back-off.",
-    remedy: "The message has Nomad's words. `nomad alloc status` shows the task's events.",
+    remedy:
+      "After a failed start the message has Nomad's words, and `nomad alloc status` shows the task's events. After a failed probe see Unhealthy.",
   },
   NodeLost: {
     on: ["podStatus"],
