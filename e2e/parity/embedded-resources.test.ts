@@ -3,6 +3,7 @@ import type { Answer } from "./support/api.ts";
 import { establishDefinition } from "./support/definitions.ts";
 import { test } from "./support/parity-test.ts";
 import { recorded } from "./support/recording.ts";
+import { refusals } from "./support/refusals.ts";
 
 // Objects within custom resources: `x-kubernetes-embedded-resource` of a definition.
 
@@ -110,4 +111,43 @@ test("embedded objects have a type and metadata in OpenAPI", async ({ api, names
   const { components } = (await api.get(`/openapi/v3/apis/${namespace}.example.com/v1`)).body;
   expect(definitions[name].properties.spec).toMatchSnapshot("version 2");
   expect(components.schemas[name].properties.spec).toMatchSnapshot("version 3");
+});
+
+test("the schemas and defaults of embedded objects are checked", async ({ api, namespace }) => {
+  const group = `${namespace}.example.com`;
+  const open = { ...embedded, "x-kubernetes-preserve-unknown-fields": true };
+  const number = { type: "integer" };
+  const values: Readonly<Record<string, object>> = {
+    "no properties": embedded,
+    "empty properties": { ...embedded, properties: {} },
+    "no type": { ...open, type: undefined },
+    "text without properties": { ...embedded, type: "string" },
+    list: { ...open, type: "array", items: text },
+    "additional properties": { ...open, additionalProperties: true },
+    "number as kind and version": { ...embedded, properties: { kind: number, apiVersion: number } },
+    "text as metadata": { ...open, properties: { metadata: text } },
+    "metadata of any type": { ...open, properties: { metadata: { "x-kubernetes-preserve-unknown-fields": true } } },
+    "in a list": { type: "array", items: embedded },
+    "in a map": { type: "object", additionalProperties: embedded },
+    "default without a type": { ...open, default: {} },
+    "default in a list": { type: "array", items: open, default: [type, {}] },
+    "default with a malformed type": { ...open, default: { apiVersion: 5, kind: "A" } },
+    "default with malformed metadata": { ...open, default: { ...type, metadata: { name: 5 } } },
+    "default with a wrong name": { ...open, default: { ...type, metadata: { name: "a/b" } } },
+    "good default": { ...open, default: { ...type, metadata: { name: "a" } } },
+  };
+  const definitionOf = (value: object): object => ({
+    metadata: { name: `things.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "things", kind: "Thing" },
+      versions: [
+        { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties: { template: value } } } },
+      ],
+    },
+  });
+  const definitions = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, definitionOf(value)]));
+  const refused = await refusals(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definitions);
+  expect(JSON.parse(JSON.stringify(refused).replaceAll(namespace, "NS"))).toMatchSnapshot();
 });

@@ -51,9 +51,9 @@ export function decodeEmbeddedObjects(value: JsonValue, schema: JsonSchema, keep
   return unknown.toSorted(byCodeUnits);
 }
 
-/** Validates the type and metadata of embedded objects. */
-export function embeddedObjectErrors(value: JsonValue, schema: JsonSchema): FieldError[] {
-  return Array.from(embeddedObjects(value, schema, "")).flatMap(({ object, at }) => [
+/** Validates the type and metadata of embedded objects. @param path - of the value; default: the root */
+export function embeddedObjectErrors(value: JsonValue, schema: JsonSchema, path = ""): FieldError[] {
+  return Array.from(embeddedObjects(value, schema, path)).flatMap(({ object, at }) => [
     ...typeFields.filter((field) => object[field] === undefined).map((field) => required(at(field))),
     ...typeErrors(object, at),
     ...(object["metadata"] === undefined ? [] : metadataProblems(object, at)),

@@ -3,6 +3,7 @@ import type { FieldError } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, required } from "../kinds/validation/field-errors.ts";
 import { cloneJson } from "../json/json-value.ts";
 import type { JsonSchema } from "./crd-fields.ts";
+import { embeddedObjectErrors } from "./embedded-objects.ts";
 import { prune } from "./prune-and-default.ts";
 import { valueErrors } from "./validate-value.ts";
 
@@ -22,10 +23,8 @@ export function structuralErrors(schema: JsonSchema, field: string): FieldError[
 
 function nodeErrors(schema: JsonSchema, field: string, place: "root" | "field" | "item"): FieldError[] {
   const { type = "", properties, additionalProperties, items, pattern } = schema;
-  const errors: FieldError[] = [];
-  const isFree = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
-  if (type === "" && !(isFree && place !== "root")) errors.push(required(`${field}.type`, missingType(place)));
-  else if (type !== "" && !types.has(type)) errors.push({ ...invalidValue(`${field}.type`, type, ""), ...unknownType(type) });
+  const isEmbedded = schema["x-kubernetes-embedded-resource"] === true && place !== "root";
+  const errors = isEmbedded ? embeddedErrors(schema, field) : typeErrors(schema, field, place);
   if (type === "array" && items === undefined) errors.push(required(`${field}.items`, "must be specified"));
   if (properties !== undefined && additionalProperties !== undefined)
     errors.push(forbiddenField(`${field}.additionalProperties`, "additionalProperties and properties are mutual exclusive"));
@@ -39,6 +38,37 @@ function nodeErrors(schema: JsonSchema, field: string, place: "root" | "field" |
   if (typeof additionalProperties === "object") errors.push(...nodeErrors(additionalProperties, `${field}.additionalProperties`, "field"));
   if (items !== undefined) errors.push(...nodeErrors(items, `${field}.items`, "item"));
   return errors;
+}
+
+function typeErrors({ type = "", ...schema }: JsonSchema, field: string, place: "root" | "field" | "item"): FieldError[] {
+  const isFree = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
+  if (type === "") return isFree && place !== "root" ? [] : [required(`${field}.type`, missingType(place))];
+  return types.has(type) ? [] : [{ ...invalidValue(`${field}.type`, type, ""), ...unknownType(type) }];
+}
+
+/** Checks the schema of an embedded object. */
+function embeddedErrors({ type = "", properties = {}, additionalProperties, ...schema }: JsonSchema, field: string): FieldError[] {
+  const wrongType = type === "" ? required : (at: string, message: string) => invalidValue(at, type, message);
+  const isEmpty = Object.keys(properties).length === 0 && schema["x-kubernetes-preserve-unknown-fields"] !== true;
+  return [
+    ...(additionalProperties === undefined
+      ? []
+      : [forbiddenField(`${field}.additionalProperties`, "must not be used if x-kubernetes-embedded-resource is set")]),
+    ...(isEmpty
+      ? [
+          required(
+            `${field}.properties`,
+            "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+          ),
+        ]
+      : []),
+    ...Object.entries({ apiVersion: "string", kind: "string", metadata: "object" }).flatMap(([name, wanted]) => {
+      const given = properties[name];
+      if (given === undefined || given.type === wanted) return [];
+      return [invalidValue(`${field}.properties[${name}].type`, given.type ?? "", `must be ${wanted}`)];
+    }),
+    ...(type === "object" ? [] : [wrongType(`${field}.type`, "must be object if x-kubernetes-embedded-resource is true")]),
+  ];
 }
 
 /**
@@ -55,7 +85,9 @@ export function defaultErrors(schema: JsonSchema, field: string): FieldError[] {
     // A path, because the root of an object may have `apiVersion`, `kind` and `metadata`.
     prune(cloneJson(value), schema, unknown, own);
     if (unknown.length > 0) errors.push(invalidValue(own, value, "must not have unknown fields"));
-    for (const error of valueErrors(value, schema, ""))
+    const embedded = embeddedObjectErrors(value, schema, own);
+    errors.push(...embedded);
+    for (const error of embedded.length > 0 ? [] : valueErrors(value, schema, ""))
       errors.push({ ...error, field: error.field === "" ? own : `${own}.${error.field}` });
   }
   for (const [name, property] of Object.entries(properties ?? {})) errors.push(...defaultErrors(property, `${field}.properties[${name}]`));
