@@ -1,9 +1,10 @@
+import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import type { Answer } from "./support/api.ts";
 import { establishDefinition } from "./support/definitions.ts";
 import { test } from "./support/parity-test.ts";
 import { recorded } from "./support/recording.ts";
-import { refusals } from "./support/refusals.ts";
+import { refusal, refusals } from "./support/refusals.ts";
 
 // Objects within custom resources: `x-kubernetes-embedded-resource` of a definition.
 
@@ -150,4 +151,36 @@ test("the schemas and defaults of embedded objects are checked", async ({ api, n
   const definitions = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, definitionOf(value)]));
   const refused = await refusals(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definitions);
   expect(JSON.parse(JSON.stringify(refused).replaceAll(namespace, "NS"))).toMatchSnapshot();
+});
+
+test("values that have become embedded objects are read without what is malformed, and their status can be written", async ({
+  api,
+  namespace,
+}) => {
+  const free = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const properties = { template: free, list: { type: "array", items: free } };
+  await using definition = await establishDefinition(api, {
+    namespace,
+    schema: { type: "object", properties: { spec: { type: "object", properties }, status: free } },
+    subresources: { status: {} },
+  });
+  const { apiVersion, kind, path } = definition;
+  const malformed = { name: 5, generateName: "a-", labels: { a: "b", n: 3 }, annotations: { a: "b" }, other: 1 };
+  const stored: Readonly<Record<string, unknown>> = {
+    "malformed-types": { template: { apiVersion: 5, kind: null, data: "x" } },
+    "malformed-fields": { list: [type, { ...type, metadata: malformed }] },
+    "unknown-field": { template: { ...type, metadata: { name: "n", creationTimestamp: null, other: 1 } } },
+  };
+  for (const [name, spec] of Object.entries(stored)) await api.create(path, { apiVersion, kind, metadata: { name }, spec });
+  const become = { ...embedded, properties: { data: text } };
+  await definition.change({ template: become, list: { type: "array", items: become } });
+  const read = async (name: string): Promise<unknown> => (await api.get(`${path}/${name}`)).body.spec;
+  await eventually(async () => expect(JSON.stringify(await read("unknown-field"))).not.toContain("other"), { timeoutMs: 60_000 });
+  const seen: Record<string, unknown> = {};
+  for (const name of Object.keys(stored)) {
+    const labelled = refusal(await api.patch("merge", `${path}/${name}`, { metadata: { labels: { a: "b" } } }));
+    const { status, body } = await api.patch("merge", `${path}/${name}/status`, { status: { ready: true } });
+    seen[name] = { read: await read(name), labelled, status: [status, body.status, body.metadata?.generation] };
+  }
+  expect(JSON.parse(JSON.stringify(seen).replaceAll(namespace, "NS"))).toMatchSnapshot();
 });

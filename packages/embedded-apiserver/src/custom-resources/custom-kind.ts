@@ -7,7 +7,7 @@ import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
 import { compileJsonPath } from "../json/json-path.ts";
 import { deprecationOf } from "./deprecation.ts";
-import { decodeEmbeddedObjects, mayEmbedObjects } from "./embedded-objects.ts";
+import { decodeEmbeddedObjects, dropMalformedTypes, mayEmbedObjects } from "./embedded-objects.ts";
 import { applySchemaDefaults, hasDefaults, prune, pruneNulls } from "./prune-and-default.ts";
 import { customErrors } from "./validate-custom.ts";
 
@@ -98,7 +98,10 @@ function completion({ group, versions }: Pick<CrdSpec, "group" | "versions">, is
       if (schema === undefined) return stored;
       const { metadata, ...fields } = stored;
       const result = cloneJson(fields) as JsonObject;
-      if (isChanged) prune(result, schema, []);
+      if (isChanged) {
+        prune(result, schema, []);
+        dropMalformedTypes(result, schema);
+      }
       applySchemaDefaults(result, schema);
       pruneNulls(result, schema);
       return equalJson(result, fields) ? stored : ({ ...result, metadata: { ...metadata } } as unknown as ApiObject);

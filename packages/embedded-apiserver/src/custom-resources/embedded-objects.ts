@@ -30,6 +30,20 @@ export function mayEmbedObjects(schema: JsonSchema): boolean {
 }
 
 /**
+ * Drops what has wrong types in the type and metadata of embedded objects, and decodes the rest. Modifies the value, which was stored with an
+ * earlier schema.
+ */
+export function dropMalformedTypes(value: JsonValue, schema: JsonSchema): void {
+  for (const { object, at } of embeddedObjects(value, schema, "")) {
+    for (const field of typeFields) if (notText(object, field, at).length > 0) delete object[field];
+    const metadata = object["metadata"];
+    if (!isJsonObject<JsonValue>(metadata)) continue;
+    const fields = Object.entries(metadata).map(([name, member]) => metadataOf({ metadata: { [name]: member } }, at));
+    object["metadata"] = Object.assign({}, ...fields.map((field) => ("object" in field ? field.object : {}))) as JsonObject;
+  }
+}
+
+/**
  * Decodes the metadata of embedded objects, which drops its unknown fields. Modifies the value.
  *
  * @param keepsMalformed - whether what has wrong types stays as it is, so that validation finds it

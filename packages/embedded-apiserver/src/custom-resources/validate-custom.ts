@@ -40,11 +40,12 @@ export function customErrors(schema: JsonSchema, scale?: CustomKind["scale"]): N
   let rules: ReturnType<ReturnType<typeof expressions>["createRuleValidator"]>;
   const embedsObjects = mayEmbedObjects(schema);
   let areRulesCompiled = !hasRules(schema);
-  return (object, old, warn) => {
+  return (object, old, warn, scope) => {
     const correlation = old === undefined ? undefined : new Correlation(object, old, schema);
     const errors = valueErrors(object, schema, "", correlation);
     if (scale !== undefined) errors.push(...scaleErrors(object, scale));
-    if (embedsObjects) errors.push(...embeddedObjectErrors(object, schema));
+    // Source: status_strategy.go of the same package.
+    if (embedsObjects && scope !== "status") errors.push(...embeddedObjectErrors(object, schema));
     if (old === undefined || listTypeErrors(old, schema, "").length === 0) errors.push(...listTypeErrors(object, schema, ""));
     if (!areRulesCompiled) {
       rules = expressions().createRuleValidator(schema);

@@ -118,9 +118,10 @@ export interface Kind {
   readonly applyDefaults?: (object: ApiObject) => void;
   /**
    * Validates an object. `old` is set for updates of the object or its status; fields that the subresource must not change have already
-   * been restored. Metadata is validated for every kind elsewhere. `warn` is called with warnings for the client.
+   * been restored. Metadata is validated for every kind elsewhere. `warn` is called with warnings for the client. `scope` is set for updates of
+   * the status.
    */
-  readonly validate?: (object: ApiObject, old: ApiObject | undefined, warn?: (message: string) => void) => FieldError[];
+  readonly validate?: (object: ApiObject, old: ApiObject | undefined, warn?: (message: string) => void, scope?: "status") => FieldError[];
   /**
    * Prepares a new object after defaulting and before validation: initial status, allocated addresses, admission. @throws ApiStatusError if
    * admission refuses it

@@ -199,7 +199,7 @@ function finishUpdate(
     // The real server validates this twice: generically, and in each kind's strategy.
     ...metadataUpdateErrors(object.metadata, old.metadata),
     ...metadataUpdateErrors(object.metadata, old.metadata),
-    ...(kind.validate?.(object, old, warn) ?? []),
+    ...(kind.validate?.(object, old, warn, scope) ?? []),
   ];
   if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, object.metadata.name ?? "", errors);
 }
