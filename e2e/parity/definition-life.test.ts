@@ -156,6 +156,7 @@ test("finalizers need no domain on custom resources, their definitions and a few
     "/apis/rbac.authorization.k8s.io/v1/clusterroles": {},
     "/apis/storage.k8s.io/v1/storageclasses": { provisioner: "a/b" },
     [`${core}/configmaps`]: {},
+    [`/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`]: {},
   };
   for (const [url, { name = "a", ...fields }] of Object.entries(objects)) {
     const of = (...finalizers: string[]): object => ({ ...fields, metadata: { name, finalizers } });
@@ -212,7 +213,30 @@ test("embedded resources, formats and metadata of a custom resource are validate
     await message(`${core}/configmaps`, {}, "-"),
     await message(roles, { rules: [] }, "."),
     await message(roles, { rules: [] }, "a/"),
+    await message(roles, { rules: [] }, "%-"),
   ]).toMatchSnapshot("generated");
+});
+
+test("events of core/v1 have any name that fits into a path", async ({ api, core, namespace }) => {
+  const event = { involvedObject: { kind: "Role", name: "system:x", namespace } };
+  const named = (name: string): object => ({ ...event, metadata: { name } });
+  expect(
+    await refusals(api, `${core}/events`, {
+      colon: named("system:x.17"),
+      upper: named("Upper_x"),
+      space: named("a b"),
+      dots: named(".."),
+      slash: named("a/b"),
+      percent: named("a%"),
+    }),
+  ).toMatchSnapshot("core");
+  const modern = { apiVersion: "events.k8s.io/v1", kind: "Event", eventTime: "2026-01-01T00:00:00.000000Z", type: "Normal" };
+  const fields = { regarding: event.involvedObject, reportingController: "a/b", reportingInstance: "c", action: "d", reason: "e" };
+  expect(
+    await refusals(api, `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
+      colon: { ...modern, ...fields, metadata: { name: "system:x.17" } },
+    }),
+  ).toMatchSnapshot("events.k8s.io");
 });
 
 test("paths that no definition has are plain 404s, also those of the other scope", async ({ api, namespace }) => {

@@ -81,7 +81,9 @@ function commonErrors(metadata: Partial<ApiMetadata>, field: string): FieldError
 
 function nameErrors(kind: Kind, { name, generateName, namespace }: ApiMetadata): FieldError[] {
   const problemsOf = kind.nameProblems ?? dnsSubdomainProblems;
-  const prefixProblems = generateName ? problemsOf(withoutDash(generateName)) : [];
+  // Names that are only segments of a path are validated as prefixes like names.
+  const isSegment = problemsOf === pathSegmentProblems;
+  const prefixProblems = generateName ? problemsOf(isSegment ? generateName : withoutDash(generateName)) : [];
   const nameProblems = name
     ? each("metadata.name", name, problemsOf(name))
     : [required("metadata.name", "name or generateName is required")];
@@ -146,6 +148,7 @@ const groupsWithAnyFinalizer: ReadonlySet<string> = new Set([
   "apiregistration.k8s.io",
   "coordination.k8s.io",
   "node.k8s.io",
+  "policy",
 ]);
 
 /** Source: kubernetes v1.36.3 pkg/apis/core/validation/validation.go, `ValidateObjectMeta`. */

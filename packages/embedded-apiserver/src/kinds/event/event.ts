@@ -2,6 +2,7 @@ import type { ApiObject, Kind } from "../kind.ts";
 import { eventColumns } from "./event-columns.ts";
 import type { ObjectReference } from "../object-reference.ts";
 import { eventFields } from "./event-fields.ts";
+import { pathSegmentProblems } from "../validation/names.ts";
 import { eventErrors } from "./validate-event.ts";
 
 function involved(field: keyof ObjectReference): (event: ApiObject) => string {
@@ -18,6 +19,7 @@ export const eventKind: Kind = {
   shortNames: ["ev"],
   namespaced: true,
   schema: "io.k8s.api.core.v1.Event",
+  nameProblems: pathSegmentProblems,
   fieldSelectors: {
     "involvedObject.kind": involved("kind"),
     "involvedObject.namespace": involved("namespace"),

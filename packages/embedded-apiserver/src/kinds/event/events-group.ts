@@ -2,6 +2,7 @@ import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, FieldError, Kind } from "../kind.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { invalidValue, required } from "../validation/field-errors.ts";
+import { dnsSubdomainProblems } from "../validation/names.ts";
 import { versionOf } from "../version-of.ts";
 import { eventKind } from "./event.ts";
 import { eventFields, type EventFields } from "./event-fields.ts";
@@ -46,6 +47,7 @@ export const modernEventKind: Kind = versionOf(eventKind, {
   group: "events.k8s.io",
   version: "v1",
   schema: "io.k8s.api.events.v1.Event",
+  nameProblems: dnsSubdomainProblems,
   conversion: { fromStorage: (event) => renamed(event, toModern), toStorage: inCore },
   fieldSelectors: Object.fromEntries(
     Object.entries(eventKind.fieldSelectors ?? {})
