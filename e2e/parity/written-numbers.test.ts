@@ -132,3 +132,19 @@ test("numbers of a webhook's patch are read as in Go", async ({ api, namespace, 
   }
   expect(JSON.parse(JSON.stringify(seen).replaceAll(namespace, "NS"))).toMatchSnapshot();
 });
+
+test("numbers that a later operation of a JSON patch replaces or removes are not read", async ({ api, core }) => {
+  const spec = { ports: [{ port: 80 }], sessionAffinity: "ClientIP", sessionAffinityConfig: { clientIP: { timeoutSeconds: 5 } } };
+  await api.create(`${core}/services`, { metadata: { name: "a" }, spec });
+  const path = "/spec/sessionAffinityConfig/clientIP/timeoutSeconds";
+  const odd = `{"op":"add","path":"${path}","value":1e1}`;
+  const seen: Record<string, unknown> = {};
+  for (const [name, operations] of Object.entries({
+    replaced: [odd, `{"op":"replace","path":"${path}","value":7}`],
+    removed: [odd, `{"op":"remove","path":"${path}"}`],
+    "removed before": [`{"op":"remove","path":"${path}"}`, odd],
+    "many digits": [odd.replace("1e1", "1.00000000000000000001")],
+  }))
+    seen[name] = await sent(api, ["PATCH", `${core}/services/a`, "json-patch+json", `[${operations.join()}]`], "timeoutSeconds");
+  expect(seen).toMatchSnapshot();
+});

@@ -12,7 +12,7 @@ class WrittenNumber {
 }
 
 /** Such a number after a colon, a comma, a bracket or a space. A string may contain one too. */
-const writtenNumber = /[[:,\s]-?\d+(?:\.0+|(?:\.\d+)?e[+-]?\d+)(?=[\s,\]}]|$)/i;
+const writtenNumber = /[[:,\s]-?\d+(?:\.\d+|(?:\.\d+)?e[+-]?\d+)(?=[\s,\]}]|$)/i;
 
 type Start = Omit<Place, "path"> & { readonly schema: TypeSchema };
 
@@ -30,9 +30,12 @@ export function writtenNumberProblem(definition: string, text: string): string |
   const body = parseWritten(text);
   const root: Start = { schema: structSchema(definition), struct: undefined, goPath: "" };
   if (!Array.isArray(body)) return problemOf(body, root);
-  for (const operation of body as readonly unknown[]) {
-    const { op, path, value } = isJsonObject<unknown>(operation) ? operation : {};
-    const start = op === "test" || typeof path !== "string" ? undefined : startAt(path, root);
+  const operations = (body as readonly unknown[]).filter((operation) => isJsonObject<unknown>(operation));
+  // What a later operation replaces or removes is not decoded.
+  const replacements = new Map(operations.flatMap(({ op, path }, index) => (op === "replace" || op === "remove" ? [[path, index]] : [])));
+  for (const [index, { op, path, value }] of operations.entries()) {
+    if (op === "test" || typeof path !== "string" || (replacements.get(path) ?? index) > index) continue;
+    const start = startAt(path, root);
     const problem = start === undefined ? undefined : problemOf(value, start);
     if (problem !== undefined) return problem;
   }
