@@ -56,9 +56,9 @@ test("figures of a pod under load agree with control groups, /proc and the engin
   // A request from outside causes traffic on the pod's interface.
   await fetch(`http://${pod.status?.podIP}:8080/`).catch(() => undefined);
   const read = await readPodOf(pod);
-  // Sizes on disk that are measured while the container still writes would be kept for a minute.
+  // Sizes on disk that are measured while the container still writes would be kept for a minute. The last lines may be of the other stream.
   await eventually(
-    async () => expect((await api.ask("GET", `/containers/${read.containerId}/logs?stdout=1&tail=1`)).body).toContain("all is written"),
+    async () => expect((await api.ask("GET", `/containers/${read.containerId}/logs?stdout=1&tail=9`)).body).toContain("all is written"),
     { timeoutMs: patienceMs },
   );
   const reader = new NodeStatsReader({
