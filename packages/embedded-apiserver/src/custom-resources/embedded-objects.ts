@@ -1,10 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { byCodeUnits, withSortedKeys } from "../json/key-order.ts";
+import { groupVersionProblem } from "../kinds/api-version.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import { decode, DecodeError } from "../kinds/schema/decode.ts";
 import { invalidValue, required } from "../kinds/validation/field-errors.ts";
 import { each } from "../kinds/validation/labels.ts";
-import { dns1035LabelProblems } from "../kinds/validation/names.ts";
+import { kindProblems } from "../kinds/validation/names.ts";
 import { embeddedMetadataErrors } from "../rest/metadata.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { memberSchema } from "./prune-and-default.ts";
@@ -129,12 +130,7 @@ function typeErrors(object: JsonObject, at: EmbeddedObject["at"]): FieldError[] 
   ];
 }
 
-function kindProblems(kind: string): string[] {
-  const problems = dns1035LabelProblems(kind.toLowerCase());
-  return problems.length === 0 ? [] : [`may have mixed case, but should otherwise match: ${problems.join(",")}`];
-}
-
-/** Source: k8s.io/apimachinery v0.36.3 pkg/runtime/schema/group_version.go, `ParseGroupVersion`. */
 function versionProblems(apiVersion: string): string[] {
-  return apiVersion.split("/").length > 2 ? [`unexpected GroupVersion string: ${apiVersion}`] : [];
+  const problem = groupVersionProblem(apiVersion);
+  return problem === undefined ? [] : [problem];
 }

@@ -2,3 +2,12 @@
 export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
   return group === "" ? version : `${group}/${version}`;
 }
+
+/**
+ * Problem with an `apiVersion` that cannot be split into group and version; `undefined` if it can.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/runtime/schema/group_version.go, `ParseGroupVersion`.
+ */
+export function groupVersionProblem(apiVersion: string): string | undefined {
+  return apiVersion.split("/").length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : undefined;
+}

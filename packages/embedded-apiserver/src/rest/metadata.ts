@@ -1,5 +1,6 @@
 import { badRequest } from "../errors/api-status-error.ts";
 import { equalJson } from "../json/json-value.ts";
+import { groupVersionProblem } from "../kinds/api-version.ts";
 import type { ApiMetadata, ApiObject, FieldError, Kind } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../kinds/validation/field-errors.ts";
 import { each, labelsErrors } from "../kinds/validation/labels.ts";
@@ -126,10 +127,8 @@ function ownerErrors({ ownerReferences = [] }: Partial<ApiMetadata>, field: stri
   return errors;
 }
 
-/** Source: k8s.io/apimachinery v0.36.3 pkg/runtime/schema/group_version.go, `ParseGroupVersion`. */
-function hasVersion(apiVersion: string | undefined): boolean {
-  const parts = (apiVersion ?? "").split("/");
-  return parts.length <= 2 && parts.at(-1) !== "";
+function hasVersion(apiVersion = ""): boolean {
+  return groupVersionProblem(apiVersion) === undefined && apiVersion !== "" && !apiVersion.endsWith("/");
 }
 
 const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);

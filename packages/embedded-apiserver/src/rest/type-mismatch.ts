@@ -1,4 +1,4 @@
-import { apiVersionOf } from "../kinds/api-version.ts";
+import { apiVersionOf, groupVersionProblem } from "../kinds/api-version.ts";
 import { badRequest } from "../errors/api-status-error.ts";
 import { goJsonType } from "../json/go-json.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
@@ -59,8 +59,7 @@ export function typeMetaProblem(body: JsonValue): string | undefined {
     return `${cannotRead} ${goJsonType(body)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
   const wrong = Object.entries(body).find(([field, value]) => typeMeta.has(field) && value !== null && typeof value !== "string");
   if (wrong !== undefined) return `${cannotRead} ${goJsonType(wrong[1])} into Go struct field .${wrong[0]} of type string`;
-  const apiVersion = textOr(body["apiVersion"], "");
-  return apiVersion.split("/").length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : undefined;
+  return groupVersionProblem(textOr(body["apiVersion"], ""));
 }
 
 const typeMeta: ReadonlySet<string> = new Set(["apiVersion", "kind"]);

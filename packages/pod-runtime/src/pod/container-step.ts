@@ -5,7 +5,7 @@ import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
 import { podName } from "./pod-name.ts";
-import { backoffAfter, goSeconds } from "./restart-backoff.ts";
+import { backoffAfter, backOffMessage, goSeconds } from "./restart-backoff.ts";
 import type { PodRuntimeReason } from "../reasons.ts";
 
 /** Minimum time between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
@@ -78,7 +78,7 @@ function backOff(record: ContainerRecord, endedAtMs: number, context: ContainerC
   const life: ContainerLife = { kind: "waiting", reason: "CrashLoopBackOff", message, untilMs: dueMs, sinceMs: now.monotonicMs };
   return {
     state: { ...record, life, crashBackoff: next },
-    effects: [warning("BackOff", `Back-off restarting failed container ${desired.name} in pod ${pod}`, desired)],
+    effects: [warning("BackOff", backOffMessage(desired.name, desiredPod.pod), desired)],
   };
 }
 

@@ -1,4 +1,6 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { BackoffRecord } from "./container-life.ts";
+import { podName } from "./pod-name.ts";
 
 /** Initial and maximum delay of an exponential back-off, in milliseconds. */
 export interface BackoffLimits {
@@ -30,6 +32,11 @@ export function backoffAfter(record: BackoffRecord | undefined, endedAtMs: numbe
   if (isFresh) return { dueMs: endedAtMs, delayMs: 0, next: { delayMs: limits.initialMs, usedAtMs: endedAtMs } };
   const dueMs = endedAtMs + record.delayMs;
   return { dueMs, delayMs: record.delayMs, next: { delayMs: Math.min(limits.maxMs, record.delayMs * 2), usedAtMs: dueMs } };
+}
+
+/** A kubelet's event message for a container whose restart waits. Source: doBackOff in the same file. */
+export function backOffMessage(container: string, pod: DeepReadonly<Pod>): string {
+  return `Back-off restarting failed container ${container} in pod ${podName(pod)}`;
 }
 
 /** A duration in Go's format, in whole seconds: `10s`, `1m20s`, `5m0s`. */

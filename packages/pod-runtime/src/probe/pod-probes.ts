@@ -2,8 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { podRef, type Container, type DeepReadonly, type Logger, type Pod, type PodEvent } from "@virtual-kubelet/core";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { BackoffRecord } from "../pod/container-life.ts";
-import { backoffAfter } from "../pod/restart-backoff.ts";
-import { podName } from "../pod/pod-name.ts";
+import { backoffAfter, backOffMessage } from "../pod/restart-backoff.ts";
 import type { ProbeCounts } from "./probe-counts.ts";
 import { dueProbes, freshStanding, standingAfter, type ProbeStanding } from "./probe-standing.ts";
 import { attemptMessage, killMessage } from "./probe-words.ts";
@@ -200,8 +199,7 @@ export class PodProbes implements Disposable {
     if (isRestarted) this.#backoffs.set(name, isAtOnce ? { ...next, usedAtMs: nowMs } : next);
     if (!isRestarted || isAtOnce) return stop();
     this.#set({ ...probed, hasFailed: true, standing: { ...standing, isReady: false }, restart: clock.setTimer(delayMs, stop) });
-    const message = `Back-off restarting failed container ${name} in pod ${podName(this.#pod)}`;
-    recordEvent({ type: "Warning", reason: "BackOff", message, container: name });
+    recordEvent({ type: "Warning", reason: "BackOff", message: backOffMessage(name, this.#pod), container: name });
     onChange();
   }
 

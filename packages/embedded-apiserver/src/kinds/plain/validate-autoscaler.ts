@@ -1,4 +1,5 @@
 import { parseQuantity } from "@virtual-kubelet/kubernetes";
+import { groupVersionProblem } from "../api-version.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
@@ -49,7 +50,7 @@ function isInvalidVersion(apiVersion: string): boolean {
 }
 
 function objectTargetErrors({ kind, name, apiVersion = "" }: ObjectTarget, field: string, isVersionAccepted: boolean): FieldError[] {
-  const problem = apiVersion.split("/").length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : "apiVersion must specify API group";
+  const problem = groupVersionProblem(apiVersion) ?? "apiVersion must specify API group";
   return [
     ...segmentErrors(kind, `${field}.kind`),
     ...segmentErrors(name, `${field}.name`),

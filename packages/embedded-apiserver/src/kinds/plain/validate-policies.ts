@@ -1,9 +1,10 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import { areExpressionsLoaded, expressions } from "../../cel/engine.ts";
+import { groupVersionProblem } from "../api-version.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelNameErrors, labelSelectorErrors } from "../validation/labels.ts";
-import { dns1035LabelProblems, dnsSubdomainProblems, pathSegmentProblems } from "../validation/names.ts";
+import { dns1035LabelProblems, dnsSubdomainProblems, kindProblems, pathSegmentProblems } from "../validation/names.ts";
 import { matchConditionErrors, type MatchCondition, type MatchResources, matchResourcesErrors } from "./validate-matching.ts";
 import { oneOf } from "./validate-webhooks.ts";
 
@@ -87,20 +88,17 @@ function mutatingRuleErrors(resources: MatchResources | undefined, field: string
 }
 
 function paramKindErrors({ apiVersion = "", kind = "" }: NonNullable<PolicySpec["paramKind"]>, field: string): FieldError[] {
-  const kindProblems = dns1035LabelProblems(kind.toLowerCase());
   return [
     ...versionErrors(apiVersion, `${field}.apiVersion`),
-    ...(kind === "" ? [required(`${field}.kind`)] : []),
-    ...(kind !== "" && kindProblems.length > 0
-      ? [invalidValue(`${field}.kind`, kind, `may have mixed case, but should otherwise match: ${kindProblems.join(",")}`)]
-      : []),
+    ...(kind === "" ? [required(`${field}.kind`)] : each(`${field}.kind`, kind, kindProblems(kind))),
   ];
 }
 
 function versionErrors(apiVersion: string, field: string): FieldError[] {
   if (apiVersion === "") return [required(field)];
+  const problem = groupVersionProblem(apiVersion);
+  if (problem !== undefined) return [invalidValue(field, apiVersion, problem)];
   const parts = apiVersion.split("/");
-  if (parts.length > 2) return [invalidValue(field, apiVersion, `unexpected GroupVersion string: ${apiVersion}`)];
   const [group = "", version = ""] = parts.length === 1 ? ["", apiVersion] : parts;
   const groupProblems = group === "" ? [] : dnsSubdomainProblems(group);
   const versionProblems = version === "" ? [] : dns1035LabelProblems(version);

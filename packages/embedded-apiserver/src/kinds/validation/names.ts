@@ -147,6 +147,12 @@ export function pathSegmentPrefixProblems(name: string): string[] {
   return ["/", "%"].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
 }
 
+/** Kinds that somebody names, in any case. */
+export function kindProblems(kind: string): string[] {
+  const problems = dns1035LabelProblems(kind.toLowerCase());
+  return problems.length === 0 ? [] : [`may have mixed case, but should otherwise match: ${problems.join(",")}`];
+}
+
 /** DNS label (RFC 1035): names of services and kinds. */
 export function dns1035LabelProblems(value: string): string[] {
   const pattern = "[a-z]([-a-z0-9]*[a-z0-9])?";
