@@ -26,6 +26,9 @@ const replacements: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/kube-api-access-[a-z0-9]{5}/g, "kube-api-access-<suffix>"],
   [/(LIVE|MERGED)-\d+(\S+\t\d{4}-\S+ \S+ \+0000)?/g, "$1"],
   [/kubectl\S*-edit-\w+/g, "<edited file>"],
+  // The real server looks for a new service's address in a cache that may not have it yet, and then records this event.
+  [/^.*\sClusterIPNotAllocated\s.*\n/gm, ""],
+  [/(Events:) *\n +Type +Reason .*\n +---- .*\n(?! )/g, "$1  <none>\n"],
   // What `rollout status` sees until the end depends on the moment.
   [/^Waiting for .*\n/gm, ""],
   [/^(?:I|W|E)\d{4} [\d:.]+ +\d+ /gm, "<log> "],
