@@ -61,6 +61,9 @@ test("expressions of policies have to compile", async ({ api }) => {
       "not a condition": named({ validations: [{ expression: "object.a.size() + 1" }] }),
       "unknown type": named({ validations: [{ expression: "object.a" }] }),
       "wrong types": named({ validations: [{ expression: "request.name == 1" }] }),
+      "fields of values that have none": named({
+        validations: [{ expression: "authorizer.nosuch == 1" }, { expression: "quantity('1').nosuch == 1" }],
+      }),
       "unknown field": named({ validations: [{ expression: "request.names == ''" }] }),
       "message of a number": named({ validations: [{ expression: "true", messageExpression: "1" }] }),
       "message with the authorizer": named({

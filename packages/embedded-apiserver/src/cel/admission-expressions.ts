@@ -1,6 +1,6 @@
 import type { UserInfo } from "../authentication/user-info.ts";
 import { admissionTypes, isPatchType, patchFieldType } from "./admission-types.ts";
-import { compileExpression, type CompiledExpression, type Evaluation } from "./compile.ts";
+import { analyzeExpression, compileExpression, type CompiledExpression, type Evaluation } from "./compile.ts";
 import type { Environment } from "./environment.ts";
 import type { Activation } from "./evaluate.ts";
 import { AuthorizerValue, ResourceCheck, type Authorize, type CheckedResource } from "./functions/authorizer.ts";
@@ -13,6 +13,8 @@ import type { Value } from "./values.ts";
 export interface AdmissionVariables {
   readonly params?: boolean;
   readonly authorizer?: boolean;
+  /** Whether there is `authorizer.requestResource`; default: as `authorizer`. */
+  readonly requestResource?: boolean;
   /** Whether the expression can create patches: `Object{...}`, `JSONPatch{...}` and `jsonpatch.escapeKey`. Default: false. */
   readonly patchTypes?: boolean;
   /** Types of the members of `variables`, by name. */
@@ -28,7 +30,7 @@ const variablesType = "kubernetes.variables";
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/admission/plugin/cel/compile.go and composition.go. */
 function admissionEnvironment(given: AdmissionVariables): Environment {
-  const { params, authorizer, patchTypes = false, composed, objectType, paramsType, fieldType } = given;
+  const { params, authorizer, requestResource = authorizer, patchTypes = false, composed, objectType, paramsType, fieldType } = given;
   const dyn: CelType = { kind: "dyn" };
   const variables = new Map<string, CelType>([
     ["object", objectType ?? dyn],
@@ -37,10 +39,9 @@ function admissionEnvironment(given: AdmissionVariables): Environment {
     ["request", { kind: "object", name: "kubernetes.AdmissionRequest" }],
   ]);
   if (params === true) variables.set("params", paramsType ?? dyn);
-  if (authorizer === true) {
-    variables.set("authorizer", { kind: "object", name: "kubernetes.authorization.Authorizer" });
+  if (authorizer === true) variables.set("authorizer", { kind: "object", name: "kubernetes.authorization.Authorizer" });
+  if (requestResource === true)
     variables.set("authorizer.requestResource", { kind: "object", name: "kubernetes.authorization.ResourceCheck" });
-  }
   if (composed !== undefined) variables.set("variables", { kind: "object", name: variablesType });
   return {
     variables,
@@ -74,6 +75,15 @@ export function compileAdmissionExpression(source: string, variables: AdmissionV
   const named = types.map(shownType);
   const wanted = named.length === 1 ? String(named[0]) : `one of [${named.join(" ")}]`;
   return { problem: `must evaluate to ${wanted} but got ${shownType(actual)}` };
+}
+
+/** Type of the result of an expression, or the issues with it, such as `ERROR: <input>:1:7: undefined field 'a' …`. Makes no program. */
+export function checkAdmissionExpression(
+  source: string,
+  variables: AdmissionVariables,
+): { readonly outputType: CelType; readonly issues?: never } | { readonly issues: string; readonly outputType?: never } {
+  const analysis = analyzeExpression(admissionEnvironment(variables), source);
+  return analysis.issues === undefined ? { outputType: analysis.outputType } : { issues: analysis.issues };
 }
 
 /** Names of types in cel-go's `Type.String`, where they differ from those in its messages. */

@@ -63,6 +63,9 @@ export const typeNames: ReadonlyMap<string, CelType> = new Map<string, CelType>(
   ["net.CIDR", { kind: "opaque", name: "net.CIDR", parameters: [] }],
 ]);
 
+/** Types of the libraries, whose values have only functions. */
+const withoutFields = /^kubernetes\.(?:authorization\.\w+|URL|Quantity|Semver)$/;
+
 class Checker {
   readonly #environment: Environment;
   readonly #issues: Issue[] = [];
@@ -173,7 +176,13 @@ class Checker {
       case "map":
         return target.value;
       case "object":
-        return this.#environment.fieldType(target.name, field) ?? this.#report(offset, `undefined field '${field}'`);
+        return (
+          this.#environment.fieldType(target.name, field) ??
+          this.#report(
+            offset,
+            withoutFields.test(target.name) ? `unexpected failed resolution of '${target.name}'` : `undefined field '${field}'`,
+          )
+        );
       case "param":
         this.#assign(dynType, target);
         return dynType;

@@ -35,14 +35,26 @@ export type Compilation =
   | { readonly compiled: CompiledExpression; readonly problem?: never; readonly outputType: CelType }
   | { readonly compiled?: never; readonly problem: string; readonly outputType?: CelType };
 
-/** Parses and checks an expression. */
-export function compileExpression(environment: Environment, source: string): Compilation {
+/** An expression with the types of its parts, or what is wrong with it, such as `ERROR: <input>:1:1: undeclared reference to 'a' …`. */
+type Analysis =
+  | { readonly issues: string }
+  | { readonly issues?: never; readonly expression: Expression; readonly checked: Checked; readonly outputType: CelType };
+
+/** Parses an expression and checks its types. */
+export function analyzeExpression(environment: Environment, source: string): Analysis {
   const { expression, issue } = parseExpression(source);
-  if (expression === undefined) return { problem: `compilation failed: ${issuesText(source, [issue])}` };
+  if (expression === undefined) return { issues: issuesText(source, [issue]) };
   const checked = checkExpression(environment, expression);
   const issues = checked.issues.length > 0 ? checked.issues : literalIssues(environment, checked, expression);
-  if (issues.length > 0) return { problem: `compilation failed: ${issuesText(source, issues)}` };
-  const outputType = checked.types.get(expression) ?? errorType;
+  if (issues.length > 0) return { issues: issuesText(source, issues) };
+  return { expression, checked, outputType: checked.types.get(expression) ?? errorType };
+}
+
+/** Parses and checks an expression, and makes its program. */
+export function compileExpression(environment: Environment, source: string): Compilation {
+  const analysis = analyzeExpression(environment, source);
+  if (analysis.issues !== undefined) return { problem: `compilation failed: ${analysis.issues}` };
+  const { expression, checked, outputType } = analysis;
   const pattern = patternProblem(expression);
   if (pattern !== undefined) return { problem: `program instantiation failed: ${pattern}`, outputType };
   let program: Program;

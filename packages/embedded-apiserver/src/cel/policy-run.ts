@@ -31,7 +31,7 @@ export function compileVariables({ variables = [], paramKind }: Pick<PolicySpec,
 }
 
 /** Type that other expressions see of a variable: objects are dynamic. Source: composition.go, `convertCelTypeToDeclType`. */
-function variableType(type: CelType): CelType {
+export function variableType(type: CelType): CelType {
   switch (type.kind) {
     case "list":
     case "map":

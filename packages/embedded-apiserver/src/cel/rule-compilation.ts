@@ -4,7 +4,7 @@ import { compileExpression, type CompiledExpression } from "./compile.ts";
 import type { Environment } from "./environment.ts";
 import { estimateCost } from "./estimate-cost.ts";
 import { baseFunctions } from "./functions/index.ts";
-import { maxRequestBytes, typesOf, type SchemaType } from "./schema-types.ts";
+import { fieldTypes, maxRequestBytes, type SchemaType } from "./schema-types.ts";
 import { optionalType, type CelType } from "./types.ts";
 
 /** A rule of a schema, ready to be evaluated. */
@@ -33,14 +33,14 @@ export interface CompiledRule {
  */
 export function compileRules(rules: readonly ValidationRule[], schema: JsonSchema, type: SchemaType): readonly CompiledRule[] {
   if (rules.length === 0) return [];
-  const fields = typesOf(type);
+  const fieldType = fieldTypes([type]);
   const environment = (oldSelf: CelType): Environment => ({
     variables: new Map([
       ["self", type.celType],
       ["oldSelf", oldSelf],
     ]),
     functions: baseFunctions,
-    fieldType: (name, field) => (fields.get(name)?.get(field) ?? fields.get(name)?.get(`__${field}__`))?.celType,
+    fieldType,
   });
   const plain = environment(type.celType);
   const optional = environment(optionalType(type.celType));

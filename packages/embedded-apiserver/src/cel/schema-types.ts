@@ -117,13 +117,13 @@ function textType({ format = "", maxLength, enum: values }: JsonSchema): SchemaT
   return { celType: stringType, minSize: 2, maxElements: values === undefined || values.length === 0 ? maxRequestBytes - 2 : longest };
 }
 
-/** Fields of all object types inside a type, by the name of the type. */
-export function typesOf(type: SchemaType): ReadonlyMap<string, ReadonlyMap<string, SchemaType>> {
+/** Types of the fields of all object types inside some types, by the name of the type and of the field. */
+export function fieldTypes(types: readonly SchemaType[]): (typeName: string, field: string) => CelType | undefined {
   const found = new Map<string, ReadonlyMap<string, SchemaType>>();
   const visit = (part: SchemaType): void => {
     if (part.celType.kind === "object" && part.fields !== undefined) found.set(part.celType.name, part.fields);
     for (const member of [...(part.fields?.values() ?? []), ...(part.element === undefined ? [] : [part.element])]) visit(member);
   };
-  visit(type);
-  return found;
+  for (const type of types) visit(type);
+  return (name, field) => (found.get(name)?.get(field) ?? found.get(name)?.get(`__${field}__`))?.celType;
 }

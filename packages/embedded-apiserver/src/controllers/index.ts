@@ -23,6 +23,7 @@ import { runNamespaceDeletion } from "./namespace/namespace-deletion.ts";
 import { startNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
 import { startNodeTtl } from "./node-ttl/node-ttl.ts";
 import { startPodGarbageCollector } from "./pod-garbage-collector/pod-garbage-collector.ts";
+import { startPolicyStatusController } from "./policy-status/policy-status-controller.ts";
 import { startReplicaSetController, startReplicationController } from "./replica-set/replica-set-controller.ts";
 import { startResourceQuotaController } from "./resource-quota/resource-quota-controller.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
@@ -44,8 +45,8 @@ export interface ControllersOptions {
 
 /**
  * Starts the controllers that kube-controller-manager and kube-scheduler run for the server's kinds: workloads, volumes, disruption
- * budgets, scheduling, garbage collection, node lifecycle, taint eviction, event expiry, role aggregation, and certificate approval and
- * signing. They react to changes only and are idle in between.
+ * budgets, scheduling, garbage collection, node lifecycle, taint eviction, event expiry, role aggregation, type checking of admission
+ * policies, and certificate approval and signing. They react to changes only and are idle in between.
  *
  * @returns a handle that stops the controllers
  */
@@ -78,6 +79,7 @@ export function startControllers(
   resources.use(startTaintEviction(context));
   resources.use(startPodGarbageCollector(context));
   resources.use(startResourceQuotaController(context));
+  resources.use(startPolicyStatusController(context));
   resources.use(startScheduler(context));
   resources.use(startEventExpiry(context));
   resources.use(startClusterRoleAggregation(context));

@@ -11,3 +11,8 @@ export function apiVersionOf({ group, version }: { readonly group: string; reado
 export function groupVersionProblem(apiVersion: string): string | undefined {
   return apiVersion.split("/").length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : undefined;
 }
+
+/** Go's print of a kind, such as `apps/v1, Kind=Deployment` or `/v1, Kind=Pod`. */
+export function goKind(apiVersion: string, kind: string): string {
+  return `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`;
+}

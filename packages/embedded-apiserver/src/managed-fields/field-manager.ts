@@ -1,6 +1,7 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { type ApiStatusError, badRequest, plainFailure } from "../errors/api-status-error.ts";
 import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { goKind } from "../kinds/api-version.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { applyConflict } from "./apply-conflict.ts";
 import { objectProblems, problemText } from "./check-object.ts";
@@ -252,9 +253,4 @@ function identity({ apiVersion, kind }: ManagedType, { metadata }: JsonObject): 
 
 function textOf(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
-}
-
-/** Go's print of a kind, such as `apps/v1, Kind=Deployment` or `/v1, Kind=Pod`. */
-function goKind(apiVersion: string, kind: string): string {
-  return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../json/json-value.ts";
 import type { ApiObject, Kind, ObjectReader } from "../kinds/kind.ts";
 import type { KindChange } from "../kinds/kind-table.ts";
 
@@ -34,6 +35,8 @@ export interface Cluster extends ObjectReader {
     change: (object: ApiObject) => ApiObject | undefined,
     subresource?: "status",
   ): Readonly<ApiObject> | undefined;
+  /** Server-side apply of a whole status, which takes fields from other managers. @throws ApiStatusError */
+  applyStatus(kind: Kind, namespace: string | undefined, name: string, status: JsonObject, fieldManager: string): Readonly<ApiObject>;
   /** A missing object is not an error. @throws ApiStatusError */
   delete(kind: Kind, namespace: string | undefined, name: string, options?: DeletionOptions): void;
   /** Number of objects of the kind in one namespace, or in all. */

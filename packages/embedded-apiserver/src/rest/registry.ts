@@ -3,8 +3,10 @@ import { AdmissionChain } from "../admission/admission-plugin.ts";
 import { ApiStatusError, notFound } from "../errors/api-status-error.ts";
 import type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
 import { cloneJson, type JsonObject } from "../json/json-value.ts";
+import { apiVersionOf } from "../kinds/api-version.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { KindChange, KindTable } from "../kinds/kind-table.ts";
+import { applyConfiguration } from "../managed-fields/field-manager.ts";
 import { ManagedTypes } from "../managed-fields/managed-types.ts";
 import { Compaction } from "../storage/compaction.ts";
 import type { ObjectCollection, Storage, StoredObject } from "../storage/storage.ts";
@@ -13,6 +15,7 @@ import { defaultServiceRange } from "../kinds/service/service-range.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
 import { deleteObject } from "./delete.ts";
+import { fieldWriteOf } from "./field-tracking.ts";
 import { bindPod } from "./pod/pod-binding.ts";
 import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
 import { readScale, updateScale } from "./scale.ts";
@@ -99,6 +102,16 @@ export class Registry implements Cluster, Scales {
     const options = subresource === undefined ? {} : ({ scope: subresource, subresource } as const);
     const steps = updateObject(this.context, { kind, namespace: namespace ?? "", name }, () => decoded, options);
     return this.#runner.runNow(steps, () => `update ${address(kind, namespace, name)} ${subresource ?? ""}`).object;
+  }
+
+  applyStatus(kind: Kind, namespace: string | undefined, name: string, status: JsonObject, fieldManager: string): Readonly<ApiObject> {
+    const options = { fieldManager, subresource: "status", scope: "status", isApplied: true } as const;
+    const write = fieldWriteOf(this.context, kind, options);
+    const configuration = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { name }, status };
+    const change = (old: Readonly<ApiObject>): ApiObject =>
+      decodePatched(kind, applyConfiguration(write, old, { configuration, force: true }), options);
+    const steps = updateObject(this.context, { kind, namespace: namespace ?? "", name }, change, options);
+    return this.#runner.runNow(steps, () => `apply ${address(kind, namespace, name)} status ${JSON.stringify(status)}`).object;
   }
 
   delete(kind: Kind, namespace: string | undefined, name: string, options: DeletionOptions = {}): void {

@@ -2,7 +2,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { MutationPatch } from "../../cel/mutation-program.ts";
 import { internalError, invalid, type ApiStatusError } from "../../errors/api-status-error.ts";
 import { cloneJson, type JsonObject, type JsonValue } from "../../json/json-value.ts";
-import { apiVersionOf } from "../../kinds/api-version.ts";
+import { apiVersionOf, goKind } from "../../kinds/api-version.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { DecodeError } from "../../kinds/schema/decode.ts";
 import { invalidValue } from "../../kinds/validation/field-errors.ts";
@@ -73,7 +73,9 @@ function configured(kind: Kind, object: Readonly<ApiObject>, configuration: Json
     return decodeAdmitted(kind, object, merged);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new MutationError(`unable to convert unstructured object to ${groupVersionKind(object)}: ${conversionProblem(error)}`);
+    throw new MutationError(
+      `unable to convert unstructured object to ${goKind(object.apiVersion, object.kind)}: ${conversionProblem(error)}`,
+    );
   }
 }
 
@@ -82,7 +84,7 @@ function typeOf(kind: Kind, object: Readonly<ApiObject>): MergeType {
   if (object.kind === kind.kind && object.apiVersion === apiVersionOf(kind)) return mergeTypeOfKind(kind);
   const definition = documented[`${object.apiVersion} ${object.kind}`];
   if (definition !== undefined) return mergeTypeOf(definition);
-  throw conversionError("patch", `no corresponding type for ${groupVersionKind(object)}`);
+  throw conversionError("patch", `no corresponding type for ${goKind(object.apiVersion, object.kind)}`);
 }
 
 const documented: Readonly<Record<string, string>> = { "v1 Binding": "io.k8s.api.core.v1.Binding" };
@@ -103,11 +105,6 @@ function merge(type: MergeType, live: JsonObject, applied: JsonObject): JsonObje
     if (error instanceof ItemError) throw new MutationError(`error applying patch: failed to merge patch: ${error.message}`);
     throw error;
   }
-}
-
-/** Such as `apps/v1, Kind=Deployment`. */
-function groupVersionKind({ apiVersion, kind }: Readonly<ApiObject>): string {
-  return `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`;
 }
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/runtime/converter.go. */

@@ -1,5 +1,5 @@
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
-import { apiVersionOf } from "../../kinds/api-version.ts";
+import { apiVersionOf, goKind } from "../../kinds/api-version.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import type { Cluster } from "../../rest/cluster.ts";
 import type { ParamRef, PolicySpec } from "./policy-fields.ts";
@@ -16,8 +16,7 @@ export function paramKindOf(cluster: Cluster, paramKind: PolicySpec["paramKind"]
   const { apiVersion } = paramKind;
   const kind = cluster.kinds().find((one) => one.kind === paramKind.kind && apiVersionOf(one) === apiVersion);
   if (kind !== undefined) return { kind };
-  const shown = `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${paramKind.kind}`;
-  return { problem: `failed to find resource referenced by paramKind: '${shown}'` };
+  return { problem: `failed to find resource referenced by paramKind: '${goKind(apiVersion, paramKind.kind)}'` };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { internalError, plainFailure } from "../../errors/api-status-error.ts";
 import { goJson } from "../../json/go-json.ts";
 import type { JsonObject } from "../../json/json-value.ts";
-import { apiVersionOf } from "../../kinds/api-version.ts";
+import { apiVersionOf, goKind } from "../../kinds/api-version.ts";
 import { kinds } from "../../kinds/index.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { decode } from "../../kinds/schema/decode.ts";
@@ -27,8 +27,9 @@ export function checkAdmittedType(kind: Kind, before: Readonly<ApiObject>, patch
     // The body of a subresource.
     if (apiVersion !== before.apiVersion || name !== before.kind) throw plainFailure(notRegistered(name, apiVersion));
   } else if (apiVersion !== "" && !apiVersion.startsWith(`${kind.group}/`)) {
-    const given = `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${name}`;
-    throw plainFailure(`${given} is unstructured and is not suitable for converting to ${JSON.stringify(apiVersionOf(kind))}`);
+    throw plainFailure(
+      `${goKind(apiVersion, name)} is unstructured and is not suitable for converting to ${JSON.stringify(apiVersionOf(kind))}`,
+    );
   }
 }
 

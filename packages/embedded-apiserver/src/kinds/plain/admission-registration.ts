@@ -12,6 +12,22 @@ const categories = ["api-extensions"];
 // oxlint-disable-next-line typescript/no-explicit-any -- webhooks and policies share these fields
 type Matching = Record<string, any>;
 
+export const validatingAdmissionPolicyKind: Kind = policyKind("ValidatingAdmissionPolicy", {
+  plural: "validatingadmissionpolicies",
+  hasStatus: true,
+  columns: [
+    nameColumn,
+    {
+      name: "Validations",
+      type: "integer",
+      description: "Validations indicates the number of validation rules defined in this configuration",
+      cell: ({ spec }) => (spec.validations ?? []).length,
+    },
+    textColumn("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy", paramKind),
+    ageColumn,
+  ],
+});
+
 /** Webhooks and admission policies. */
 export const admissionRegistrationKinds: readonly Kind[] = [
   webhookKind("MutatingWebhookConfiguration", (webhook) => (webhook["reinvocationPolicy"] ??= "Never")),
@@ -30,21 +46,7 @@ export const admissionRegistrationKinds: readonly Kind[] = [
       ageColumn,
     ],
   }),
-  policyKind("ValidatingAdmissionPolicy", {
-    plural: "validatingadmissionpolicies",
-    hasStatus: true,
-    columns: [
-      nameColumn,
-      {
-        name: "Validations",
-        type: "integer",
-        description: "Validations indicates the number of validation rules defined in this configuration",
-        cell: ({ spec }) => (spec.validations ?? []).length,
-      },
-      textColumn("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy", paramKind),
-      ageColumn,
-    ],
-  }),
+  validatingAdmissionPolicyKind,
   bindingKind("MutatingAdmissionPolicyBinding"),
   bindingKind("ValidatingAdmissionPolicyBinding"),
 ];
