@@ -2,7 +2,7 @@
 export const memoryFlags: readonly string[] = ["--max-semi-space-size=8"];
 
 /** glibc keeps freed blocks below this size, and raises it as it runs: 20 MiB with 2,000 pods. What is larger goes back to the system. */
-const memoryEnvironment = { MALLOC_MMAP_THRESHOLD_: "32768" };
+export const memoryEnvironment: Readonly<Record<string, string>> = { MALLOC_MMAP_THRESHOLD_: "32768" };
 
 /**
  * Replaces this process by one with the same arguments that needs less memory. V8 and glibc read these settings only when a process starts.

@@ -3,12 +3,16 @@ import { systemClock, type Clock } from "@virtual-kubelet/clock";
 /** How often the parent process is looked at. */
 const intervalMs = 1000;
 
+/** Variable of the environment with the ID of the process that started this one. It may have ended before Node.js runs. */
+export const starterVariable = "EMBEDDED_APISERVER_STARTER";
+
 /**
  * Resolves at the first SIGINT or SIGTERM, or when the process that started this one has ended: a test that is killed leaves its servers
  * behind, because envtest starts them in process groups of their own.
  */
 export async function untilSignalOrOrphaned(clock: Clock = systemClock): Promise<void> {
-  const parent = process.ppid;
+  const { env, ppid } = process;
+  const parent = Number(env[starterVariable] ?? ppid);
   await new Promise<void>((resolve) => {
     let timer: Disposable | undefined;
     const end = (): void => {
