@@ -52,6 +52,10 @@ test("an attributes class that a claim names is not deleted before the claim", a
       resources: { requests: { storage: "1Gi" } },
     },
   });
+  // An event about the claim says that the controllers have it in their cache, in which they look for claims that name a class.
+  await eventually(async () => expect((await api.get(`${core}/events?fieldSelector=involvedObject.name=c`)).body.items).not.toEqual([]), {
+    timeoutMs: 60_000,
+  });
   await api.delete(path);
   expect((await api.get(path)).status).toBe(200);
   await api.delete(`${core}/persistentvolumeclaims/c`);

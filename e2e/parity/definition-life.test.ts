@@ -11,13 +11,14 @@ const text = { type: "string" };
 const object = (properties: object, fields: object = {}): object => ({ type: "object", properties, ...fields });
 const specOf = (properties: object): object => object({ spec: object(properties) });
 
-/** Conditions of a definition by type, once it has all three and the approval has the status. */
+/** Conditions of a definition by type, once it is established and the approval has the status; three controllers write them. */
 async function conditionsOf(api: Api, url: string, approval: "True" | "False"): Promise<unknown> {
   const type = "KubernetesAPIApprovalPolicyConformant";
   const read = async (): Promise<Record<string, string>[]> => (await api.get(url)).body.status.conditions;
   await eventually(async () => {
     const conditions = await read();
     expect(conditions).toHaveLength(3);
+    expect(conditions.find((one) => one["type"] === "Established")).toMatchObject({ status: "True" });
     expect(conditions.find((one) => one["type"] === type)).toMatchObject({ status: approval });
   }, patience);
   return Object.fromEntries((await read()).map((one) => [one["type"], `${one["status"]} ${one["reason"]}: ${one["message"]}`]));

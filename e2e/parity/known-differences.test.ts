@@ -59,13 +59,15 @@ difference("`/proxy` of a node or pod at a loopback address", async ({ api, name
   expect((await api.get(`${core}/pods/local:1/proxy/healthz`)).status).toBe(perServer({ embedded: 503, "kube-apiserver": 400 }));
 });
 
+/** Whether a group or path belongs to custom resources of other tests, some of them in groups of Kubernetes. */
+const isOfTheSuite = (text: string): boolean => /\.example\.com|parity-/.test(text);
+
 test("every resource of the real server is described", async ({ api }) => {
   const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   const described: string[] = [];
   for (const root of ["/api", "/apis"]) {
     for (const group of (await api.get(root, { accept })).body.items) {
-      // Custom resources of other tests.
-      if (String(group.metadata.name ?? "").endsWith(".example.com")) continue;
+      if (isOfTheSuite(String(group.metadata.name ?? ""))) continue;
       for (const { version, resources } of group.versions) {
         const groupVersion = [group.metadata.name, version].filter(Boolean).join("/");
         for (const { resource, subresources = [] } of resources)
@@ -86,16 +88,15 @@ const absentPaths: readonly string[] = ["/debug/pprof/", "/flagz", "/metrics", "
 
 test("every path that the real server lists is answered, except those of the list", async ({ api }) => {
   const listed: readonly string[] = (await api.get("/")).body.paths;
-  const ofTheSuite = (path: string): boolean => path.includes(".example.com");
   // The real server lists its own parts as single checks of health, and one path that it answers with 404.
   const isPart = (path: string): boolean => /^\/(healthz|livez|readyz)\/./.test(path) || path === "/openapi/v3/";
-  const wanted = new Set([...listed.filter((path) => !isPart(path) && !ofTheSuite(path)), ...absentPaths]);
+  const wanted = new Set([...listed.filter((path) => !isPart(path) && !isOfTheSuite(path)), ...absentPaths]);
   const answered: string[] = [];
   for (const path of [...wanted, "/openapi/v2"]) if ((await api.get(path)).status === 200) answered.push(path);
 
   const absent = perServer({ embedded: absentPaths, "kube-apiserver": [] });
   expect(absent.filter((path) => answered.includes(path))).toEqual([]);
-  expect([...new Set([...answered, ...absent])].filter((path) => !ofTheSuite(path)).toSorted()).toMatchSnapshot();
+  expect([...new Set([...answered, ...absent])].filter((path) => !isOfTheSuite(path)).toSorted()).toMatchSnapshot();
 });
 
 difference("The list of paths at `/`", async ({ api }) => {

@@ -1,3 +1,4 @@
+import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 import { allow, deny, patch } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
@@ -419,7 +420,12 @@ test("a webhook behind a service with an external name", async ({ api, namespace
   // The certificate is valid for a service of another namespace only.
   const service = { namespace, name: "hook", port: hooks.server.port, path: "/" };
   await hooks.configure("Mutating", "service", { clientConfig: { service, caBundle: hooks.server.caBundle } });
-  const { status, body } = await api.post(`${core}/configmaps`, configMapNamed("a"));
+  // The real server looks for the service in a cache that may not have it yet.
+  const { status, body } = await eventually(async () => {
+    const answer = await api.post(`${core}/configmaps`, configMapNamed("a"));
+    expect(answer.body.message).not.toContain('service "hook" not found');
+    return answer;
+  });
   const message = String(body.message).replaceAll(namespace, "NAMESPACE").replaceAll(String(hooks.server.port), "PORT");
   expect([status, message]).toMatchInlineSnapshot(`
     [

@@ -5,10 +5,10 @@ const applied = configMap("applied", { a: "1", b: "2" });
 const changed = configMap("applied", { a: "one", c: "4" });
 const widget = { apiVersion: "compare.example.com/v1", kind: "Widget", metadata: { name: "second" }, spec: { color: "red" } };
 
-/** The controller has written all that it writes after the last change of the Deployment. */
+/** The controllers have written all that they write after the last change of the Deployment; terminating replicas come last. */
 const isSettled = until(
-  "get deployment applied -o jsonpath={.metadata.generation},{.status.observedGeneration},{.status.conditions[*].reason}",
-  /^(\d+),\1,.*NewReplicaSetAvailable/,
+  "get deployment applied -o jsonpath={.metadata.generation},{.status.observedGeneration},{.status.terminatingReplicas},{.status.conditions[*].reason}",
+  /^(\d+),\1,0,.*NewReplicaSetAvailable/,
 );
 
 /** Commands that make and change objects. */
@@ -106,6 +106,7 @@ export const changeSteps: readonly StepGroup[] = [
       edit("configmap/applied", "sed -i s/one/other/"),
       edit("configmap/applied", "true"),
       edit("configmap/applied -o json", "sed -i s/nosuch/nosuch/"),
+      isSettled,
       edit("deployment/applied", "sed -i s/web:2/web:3/"),
       edit("deployment/applied", "sed -i s/replicas:/replicaz:/"),
       edit("widget/second --subresource=status", "sed -i s/red/green/"),
@@ -130,6 +131,8 @@ export const changeSteps: readonly StepGroup[] = [
         'patch deployment applied --type=json -p \'[{"op":"replace","path":"/spec/replicas","value":0},{"op":"test","path":"/spec/paused","value":true}]\'',
       ),
       kubectl('patch deployment applied --type=json -p \'[{"op":"remove","path":"/spec/nosuch"}]\''),
+      // Older ones print the whole object, with its status.
+      isSettled,
       kubectl('patch deployment applied --type=merge -p \'{"spec":{"replicas":"x"}}\''),
       kubectl('patch deployment applied --type=merge -p \'{"spec":{"selector":{"matchLabels":{"app":"other"}}}}\''),
       kubectl('patch widget second -p \'{"spec":{"size":1}}\''),
@@ -157,6 +160,8 @@ export const changeSteps: readonly StepGroup[] = [
       kubectl("annotate configmap applied note=c --resource-version=1"),
       kubectl("set image deployment/applied main=registry.example.com/web:5"),
       kubectl("set image deployment/applied nosuch=a"),
+      // A controller that sees two changes at once makes one revision of them.
+      isSettled,
       kubectl("set env deployment/applied A=b C-"),
       isSettled,
       kubectl("set env deployment/applied --from=configmap/settings --prefix=S_ --dry-run=server -o yaml"),

@@ -43,7 +43,17 @@ function comparableText(text: string, folder: string): string {
   const replaced = replacements.reduce((found, [pattern, by]) => found.replace(pattern, by), text.replaceAll(folder, "<folder>"));
   // The width of a column depends on its values.
   const narrow = replaced.replace(/(?<=\S) {2,}/g, "  ").replace(/ +$/gm, "");
-  return narrow.replace(/(?:^(?:pod\/\S+ evicted|evicting pod .*)\n)+/gm, sortedLines);
+  return narrow
+    .replace(/(?:^(?:pod\/\S+ evicted|evicting pod .*)\n)+/gm, sortedLines)
+    .replace(/(?<=managedFields\\*":\[)[^\]]+/g, sortedManagers);
+}
+
+/** Managers whose times are in the same second are in the order of their names, and others in that of their times. */
+function sortedManagers(entries: string): string {
+  return entries
+    .split(/,(?=\{\\*"manager)/)
+    .toSorted()
+    .join(",");
 }
 
 /** Pods of a node are evicted at the same time. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createCertificateAuthority } from "@virtual-kubelet/pki";
-import { startControlPlane } from "@virtual-kubelet/testing";
+import { eventually, startControlPlane } from "@virtual-kubelet/testing";
 import { findKubectls, type FoundKubectl } from "../../support/kubectl.ts";
 import { comparableOutput } from "./comparable-output.ts";
 import { stepGroups } from "./index.ts";
@@ -47,7 +47,13 @@ export async function compareKubectls(kubectls: readonly FoundKubectl[]): Promis
   const embedded = ends.use(await startApiServer({ serviceClusterIpRange: range, objects: [widgetDefinition] }));
   const { code, stderr } = await real.kubectl(["create", "-f", "-"], { stdin: JSON.stringify(widgetDefinition) });
   if (code !== 0) throw new Error(stderr);
-  await real.kubectl(["wait", "--for=condition=Established", "crd/widgets.compare.example.com"]);
+  await eventually(
+    async () => {
+      const { stdout } = await real.kubectl(["api-resources", "--api-group=compare.example.com", "-o", "name"]);
+      if (stdout !== "widgets.compare.example.com\n") throw new Error(`the real server describes no widgets: ${stdout}`);
+    },
+    { timeoutMs: 60_000 },
+  );
   const user = "dana";
   const groups = ["system:masters"];
   const embeddedKubeconfig = join(folder, "embedded.kubeconfig");

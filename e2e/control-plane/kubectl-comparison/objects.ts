@@ -59,7 +59,7 @@ export function pod(name: string, spec: object = {}, labels: object = { app: nam
   return { apiVersion: "v1", kind: "Pod", metadata: { name, labels }, spec: { ...podSpec, ...spec } };
 }
 
-/** An object of every kind that `kubectl describe` has words for. Names of objects without a namespace contain `{ns}`. */
+/** An object of every other kind that `kubectl describe` has words for. Names of objects without a namespace contain `{ns}`. */
 export const objectsOfAllKinds: readonly object[] = [
   configMap("settings", { a: "one\ntwo\n" }),
   { apiVersion: "v1", kind: "Secret", metadata: { name: "keys" }, type: "Opaque", data: { a: "b25l" } },
@@ -125,7 +125,6 @@ export const objectsOfAllKinds: readonly object[] = [
     volumeBindingMode: "WaitForFirstConsumer",
     allowVolumeExpansion: true,
   },
-  { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "counts" }, spec: { hard: { "count/secrets": "20", services: "15" } } },
   {
     apiVersion: "v1",
     kind: "LimitRange",
@@ -286,17 +285,26 @@ export const objectsOfAllKinds: readonly object[] = [
     endpoints: [{ addresses: ["192.0.2.1"], conditions: { ready: true } }],
     ports: [{ name: "http", port: 80 }],
   },
-  // After its pod and its class, which the controllers know by now.
-  {
-    apiVersion: "v1",
-    kind: "PersistentVolumeClaim",
-    metadata: { name: "data" },
-    spec: { accessModes: ["ReadWriteOnce"], storageClassName: "{ns}", resources: { requests: { storage: "1Gi" } } },
-  },
   { apiVersion: "compare.example.com/v1", kind: "Widget", metadata: { name: "first" }, spec: { color: "red", size: 3 } },
 ];
 
-/** Kinds of {@link objectsOfAllKinds} and the objects that are described, as `kubectl describe` takes them. */
+/** A claim, for which the controllers look for its class and the pod that uses it. */
+export const claim: object = {
+  apiVersion: "v1",
+  kind: "PersistentVolumeClaim",
+  metadata: { name: "data" },
+  spec: { accessModes: ["ReadWriteOnce"], storageClassName: "{ns}", resources: { requests: { storage: "1Gi" } } },
+};
+
+/** A quota, whose controller counts the objects that it knows. */
+export const quota: object = {
+  apiVersion: "v1",
+  kind: "ResourceQuota",
+  metadata: { name: "counts" },
+  spec: { hard: { "count/secrets": "20", services: "15" } },
+};
+
+/** Kinds of these objects and the objects that are described, as `kubectl describe` takes them. */
 export const describedObjects: readonly string[] = [
   "configmap/settings",
   "secret/keys",

@@ -1,4 +1,4 @@
-import { describedObjects, objectsOfAllKinds } from "./objects.ts";
+import { claim, describedObjects, objectsOfAllKinds, quota } from "./objects.ts";
 import { kubectl, until, type StepGroup } from "./step.ts";
 
 const tables = [
@@ -17,9 +17,13 @@ export const readSteps: readonly StepGroup[] = [
       kubectl("create -f -", objectsOfAllKinds),
       kubectl("create -f -", objectsOfAllKinds.slice(0, 1)),
       until("get pods --no-headers", /^db-0 [^]*\nfull [^]*\nset-/),
+      // The controllers have the pod, the class and the services in their caches.
+      until("get pdb keep -o jsonpath={.status.observedGeneration},{.status.expectedPods},{.status.conditions[0].reason}", /^1,1,\w+/),
+      until("get events --field-selector=involvedObject.kind=PersistentVolumeClaim --no-headers", /WaitFor\w+ .*disk-db-0/),
+      until("get endpointslices -o name", /front-[^]*headless-/),
+      kubectl("create -f -", [claim, quota]),
       until("get resourcequota counts -o jsonpath={.status.used}", /"count\/secrets":"1".*"services":"3"/),
       until("get hpa web -o jsonpath={.status.conditions[*].reason}", /ScalingDisabled/),
-      until("get pdb keep -o jsonpath={.status.observedGeneration},{.status.conditions[0].reason}", /^1,\w+/),
       until("get statefulset,daemonset,replicaset,deployment,rc,job -o jsonpath={.items[*].status}", /observedGeneration[^]*Suspended/),
       until("get events --no-headers", /Suspended[^]*SuccessfulCreate|SuccessfulCreate[^]*Suspended/),
     ],

@@ -117,6 +117,7 @@ export const workloadSteps: readonly StepGroup[] = [
       kubectl(`patch node {ns} --subresource=status -p '${JSON.stringify(nodeStatus)}'`),
       until("get node {ns} -o jsonpath={.spec.taints}", /^$/),
       until("events -A --for=node/{ns}", /RegisteredNode/),
+      until("get node {ns} -o jsonpath={.metadata.annotations}", /node.alpha.kubernetes.io.ttl/),
       kubectl("create -f -", [
         pod("on-node", {
           nodeName: "{ns}",
