@@ -401,6 +401,12 @@ test("a deleted Deployment takes ReplicaSets and pods with it; orphaned they sta
   );
   expect(await items(api, `${core}/pods`)).toHaveLength(1);
 
+  // Two real controllers share a cache. When one has answered a change, the other sees the ReplicaSet without its owner and makes no second one.
+  const [orphan] = await items(api, `${apps}/replicasets`);
+  const orphanPath = `${apps}/replicasets/${orphan.metadata.name}`;
+  const { body: changed } = await api.patch("merge", orphanPath, { spec: { minReadySeconds: 1 } });
+  await eventually(async () => expect((await api.get(orphanPath)).body.status.observedGeneration).toBe(changed.metadata.generation));
+
   // The next ReplicaSet adopts the pods that match its selector.
   const again = await api.create(`${apps}/deployments`, deployment({ replicas: 1 }));
   await eventually(async () =>
