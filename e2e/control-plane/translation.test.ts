@@ -25,6 +25,17 @@ beforeAll(async () => {
         describe: `the service account of namespace ${metadata.name}`,
         timeoutMs: 60_000,
       });
+  // Admission looks for priority classes in its cache only, which has them in the order of their creation.
+  const last = neededObjects.findLast(({ kind }) => kind === "PriorityClass")?.metadata.name;
+  const metadata = { name: "probe", namespace: "default" };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata, spec: { priorityClassName: last, containers: [{ name: "main", image: "main" }] } };
+  await eventually(
+    async () => {
+      const probed = await controlPlane?.kubectl(["create", "--dry-run=server", "-f", "-"], { stdin: JSON.stringify(pod) });
+      expect(probed).toMatchObject({ code: 0 });
+    },
+    { timeoutMs: 60_000 },
+  );
   check = new TranslationCheck(client);
 });
 afterAll(async () => {

@@ -183,7 +183,9 @@ test("embedded resources, formats and metadata of a custom resource are validate
   expect(
     await refusals(api, path, {
       good: of({ template: { ...pod, metadata: { generateName: "A-", labels: { a: "b" }, finalizers: ["plain"] }, spec: { any: 1 } } }),
-      "no type": of({ template: {}, list: [pod, { kind: "Pod" }] }),
+      // One place at a time: the real server visits the fields of an object in any order.
+      "no type": of({ template: {} }),
+      "no type in a list": of({ list: [pod, { kind: "Pod" }] }),
       "empty type": of({
         list: [
           { apiVersion: "", kind: "Pod" },
