@@ -53,6 +53,16 @@ async function expectUsed(api: Api, core: string, name: string, used: object): P
   await eventually(async () => expect(await usedOf(api, core, name)).toEqual(used), { timeoutMs: 60_000 });
 }
 
+/**
+ * Waits until the real quota controller has the stored usage in its cache: it does not write a usage that equals the one in there. It has that
+ * when it has answered a later change of the quota, which limits secrets from then on.
+ */
+async function usageIsCached(api: Api, core: string, name: string): Promise<void> {
+  const path = `${core}/resourcequotas/${name}`;
+  await api.patch("merge", path, { spec: { hard: { secrets: "9" } } });
+  await eventually(async () => expect((await api.get(path)).body.status.hard).toMatchObject({ secrets: "9" }), { timeoutMs: 60_000 });
+}
+
 test("a limit range sets requests and limits that a pod lacks, and notes it", async ({ api, core }) => {
   await api.create(`${core}/limitranges`, {
     metadata: { name: "l" },
@@ -126,10 +136,11 @@ test("pods that exceed a quota are refused, and usage follows creation and delet
     third: refusal(await api.post(`${core}/pods`, pod("c", resources))),
   }).toMatchSnapshot();
   await expectUsed(api, core, "q", { pods: "2", "requests.cpu": "800m", "limits.memory": "600Mi", "count/pods": "2" });
+  await usageIsCached(api, core, "q");
   await api.delete(`${core}/pods/a?gracePeriodSeconds=0`);
-  await expectUsed(api, core, "q", { pods: "1", "requests.cpu": "400m", "limits.memory": "300Mi", "count/pods": "1" });
+  await expectUsed(api, core, "q", { pods: "1", "requests.cpu": "400m", "limits.memory": "300Mi", "count/pods": "1", secrets: "0" });
   await api.patch("merge", `${core}/pods/b/status`, { status: { phase: "Succeeded" } });
-  await expectUsed(api, core, "q", { pods: "0", "requests.cpu": "0", "limits.memory": "0", "count/pods": "1" });
+  await expectUsed(api, core, "q", { pods: "0", "requests.cpu": "0", "limits.memory": "0", "count/pods": "1", secrets: "0" });
 });
 
 test("services, claims and other objects are counted", async ({ api, core, apps }) => {

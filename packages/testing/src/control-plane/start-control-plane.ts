@@ -118,7 +118,7 @@ class Launcher {
       }
     }
     this.#writeKubeconfigs(pki);
-    await Promise.all(this.#options.components.map((component) => this.#startController(component)));
+    await Promise.all(this.#options.components.map((component) => this.#startController(component, pki)));
     await this.#writeDescription();
     return this.#controlPlane();
   }
@@ -189,8 +189,11 @@ class Launcher {
     await this.#answers(server, "/readyz");
   }
 
-  async #startController(component: ControlPlaneComponent): Promise<void> {
+  async #startController(component: ControlPlaneComponent, pki: ReturnType<typeof writePki>): Promise<void> {
     if (component === "kube-scheduler") return void (await this.#run(component, schedulerFlags(this.#files)));
+    // The program ends when it is refused, and a server that is ready may not have its role in the authorizer's cache yet.
+    const server = this.#processes["kube-apiserver"];
+    if (server !== undefined) await this.#answers(server, "/api/v1/namespaces/kube-system", pki.controllerManager);
     const manager = await this.#run(component, controllerManagerFlags(this.#files));
     // When this service account exists, all controllers work. A pod created earlier would be refused.
     await this.#answers(manager, "/api/v1/namespaces/default/serviceaccounts/default");
@@ -211,13 +214,14 @@ class Launcher {
     return process;
   }
 
-  /** Waits until the API server answers the path with 200; fails if the process ends. */
-  async #answers(process: ManagedProcess, path: string): Promise<void> {
+  /** Waits until the API server answers the path with 200; fails if the process ends. @param credentials - default: the administrator's */
+  async #answers(process: ManagedProcess, path: string, credentials = this.#target.credentials): Promise<void> {
+    const target = { ...this.#target, credentials };
     const ended = new AbortController();
     void process.exited.then((exit) => ended.abort(new UnavailableError(`it ended with ${exit.signal ?? `code ${String(exit.code)}`}`)));
     const signal = this.#options.signal === undefined ? ended.signal : AbortSignal.any([ended.signal, this.#options.signal]);
     const check = async (checkSignal: AbortSignal): Promise<void> => {
-      const answer = await apiRequest(this.#target, "GET", path, { signal: checkSignal });
+      const answer = await apiRequest(target, "GET", path, { signal: checkSignal });
       if (answer.status !== 200) throw new UnavailableError(`GET ${path}: ${String(answer.status)} ${answer.body.slice(0, 500)}`);
     };
     try {
