@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { allow, deny, patch } from "../../packages/embedded-apiserver/src/test-support/webhook-server.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
+import { waitForCache } from "./support/watch-cache.ts";
 import { messageOf, Webhooks } from "./support/webhooks.ts";
 
 // Objects of the cluster have no namespace that a selector could name, and other files create some on the same server.
@@ -12,10 +13,13 @@ test("reviews of creations, updates and deletions", async ({ api, namespace, cor
   await using hooks = await Webhooks.start(api, namespace, { "/": allow() });
   await hooks.configure("Mutating", "all", { rules: everything });
   await api.post(`${core}/configmaps?fieldManager=me&fieldValidation=Strict`, configMapNamed("a", { color: "red" }));
+  // A server that tries a write on an older object from its cache asks the webhooks again for the next try.
+  await waitForCache(api, `${core}/configmaps`);
   await api.request("PATCH", `${core}/configmaps/a?fieldManager=me`, {
     body: { data: { color: "blue" } },
     headers: { "content-type": "application/merge-patch+json" },
   });
+  await waitForCache(api, `${core}/configmaps`);
   await api.put(`${core}/configmaps/a?dryRun=All`, configMapNamed("a", { color: "green" }));
   await api.delete(`${core}/configmaps/a`, { propagationPolicy: "Background", gracePeriodSeconds: 2 });
   await api.post(`${core}/configmaps`, { metadata: { generateName: "b-" } });
@@ -104,7 +108,9 @@ test("reviews of a pod's subresources", async ({ api, namespace, core }) => {
   await hooks.configure("Validating", "all", { rules: everything });
   const meta = { name: "web" };
   await api.post(`${core}/pods/web/binding`, { metadata: meta, target: { kind: "Node", name: "n1" } });
+  await waitForCache(api, `${core}/pods`);
   await api.patch("merge", `${core}/pods/web/status`, { status: { phase: "Running" } });
+  await waitForCache(api, `${core}/pods`);
   await api.post(`${core}/pods/web/exec?container=main&command=a&command=b&stdout=true&tty=true`);
   await api.post(`${core}/pods/web/portforward?ports=80`);
   await api.get(`${core}/pods/web/attach?stdin=true`);
@@ -269,6 +275,9 @@ test("reviews of a scale", async ({ api, namespace, apps }) => {
   await using hooks = await Webhooks.start(api, namespace, { "/": patch([{ op: "replace", path: "/spec/replicas", value: 2 }]) });
   const rules = [{ operations: ["UPDATE"], apiGroups: ["apps"], apiVersions: ["v1"], resources: ["replicasets/scale"] }];
   await hooks.configure("Mutating", "scale", { rules });
+  // The controller has written its status, and the server's cache has that: otherwise a second try would be reviewed, too.
+  await eventually(async () => expect((await api.get(`${apps}/replicasets/web`)).body.status.observedGeneration).toBe(1));
+  await waitForCache(api, `${apps}/replicasets`);
   const scaled = await api.patch("merge", `${apps}/replicasets/web/scale`, { spec: { replicas: 1 } });
   expect(scaled.body.spec).toEqual({ replicas: 2 });
   expect(hooks.requests()).toMatchInlineSnapshot(`
