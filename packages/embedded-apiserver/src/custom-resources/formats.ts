@@ -25,3 +25,8 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
 export function isOfFormat(format: string, value: string): boolean {
   return checks[format]?.(value) ?? true;
 }
+
+/** Whether strings of a schema with this format are checked. */
+export function hasFormat(format: string | undefined): boolean {
+  return format !== undefined && Object.hasOwn(checks, format);
+}

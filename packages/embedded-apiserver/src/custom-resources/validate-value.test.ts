@@ -8,6 +8,8 @@ import { valueErrors } from "./validate-value.ts";
 const messages = (value: JsonValue, schema: JsonSchema): string[] =>
   valueErrors(value, schema, "spec").map(({ field, message }) => `${field}: ${message}`);
 
+const ofNoField = (problem: string): string => `<nil>: Invalid value: "": ${problem}`;
+
 test.each<[JsonValue, JsonSchema, string[]]>([
   [
     1.5,
@@ -40,9 +42,40 @@ test.each<[JsonValue, JsonSchema, string[]]>([
   [
     "c",
     { anyOf: [{ enum: ["a"] }, { enum: ["b"] }] },
-    ['spec: Invalid value: "c": spec in body must validate at least one schema (anyOf)'],
+    [ofNoField('"spec" must validate at least one schema (anyOf)'), 'spec: Unsupported value: "c": supported values: "a"'],
   ],
-  ["a", { not: { enum: ["a"] } }, ['spec: Invalid value: "a": spec in body must not validate the schema (not)']],
+  [
+    "c",
+    { oneOf: [{ enum: ["a"] }, { type: "string", enum: ["b"] }] },
+    [
+      ofNoField('"spec" must validate one and only one schema (oneOf). Found none valid'),
+      'spec: Unsupported value: "c": supported values: "b"',
+    ],
+  ],
+  [
+    "c",
+    { oneOf: [{ minLength: 1 }, { minLength: 2 }, { maxLength: 1 }] },
+    [ofNoField('"spec" must validate one and only one schema (oneOf). Found 2 valid alternatives')],
+  ],
+  [
+    "c",
+    { allOf: [{ enum: ["a"] }, { minLength: 1 }] },
+    ['spec: Unsupported value: "c": supported values: "a"', ofNoField('"spec" must validate all the schemas (allOf)')],
+  ],
+  [
+    "c",
+    { allOf: [{ minLength: 2 }] },
+    [
+      'spec: Invalid value: "c": spec in body should be at least 2 chars long',
+      ofNoField('"spec" must validate all the schemas (allOf). None validated'),
+    ],
+  ],
+  ["a", { not: { enum: ["a"] } }, [ofNoField('"spec" must not validate the schema (not)')]],
+  [
+    5,
+    { type: "string", enum: ["a"] },
+    ['spec: Invalid value: "integer": spec in body must be of type string: "integer"', 'spec: Unsupported value: 5: supported values: "a"'],
+  ],
 ])("%j against %j", (value, schema, expected) => {
   expect(messages(value, schema)).toEqual(expected);
 });
