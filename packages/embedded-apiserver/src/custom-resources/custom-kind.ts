@@ -2,6 +2,7 @@ import { forbidden } from "../errors/api-status-error.ts";
 import { cloneJson, equalJson, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, CustomKind, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
+import { once } from "../kinds/schema/once.ts";
 import type { OpenApiSchema } from "../kinds/schema/schema.ts";
 import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
@@ -34,6 +35,9 @@ export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: ()
     decode: (body, keepsNulls = false) =>
       (body["kind"] ?? names.kind) === names.kind ? decodeCustom(body, { schema, embedsObjects }, keepsNulls) : decodeOther(body),
     isTerminating,
+    unservedVersions: once(() =>
+      (versions ?? []).filter(({ served }) => !served).map((other) => customKind(spec, other, isTerminating, isChanged)),
+    ),
     openApi: openApiOf({ group, version: version.name, kind: names.kind }, schema, version.selectableFields),
     ...(scale === undefined ? {} : { scale }),
   };

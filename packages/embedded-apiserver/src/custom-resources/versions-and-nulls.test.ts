@@ -148,3 +148,36 @@ test("metadata that an apply cannot read counts as absent in a custom resource, 
     body: { message: `failed to convert new object (/w; /v1, Kind=ConfigMap) to proper version: ${problem}` },
   });
 });
+
+test("a manager in a version that is not served keeps its fields, and one in a version that is gone stops every apply", async () => {
+  await using server = await startTestServer();
+  await serveWidgets(server);
+  const apply = "application/apply-patch+yaml";
+  const applyAs = (manager: string, version: string, spec: object) =>
+    server.request("PATCH", `${widgets(version)}/w?fieldManager=${manager}`, widget(version, spec), apply);
+  const managers = async (): Promise<string[]> =>
+    ((await server.request("GET", `${widgets("v2")}/w`)).body.metadata.managedFields ?? []).map(
+      ({ manager, apiVersion }: { manager: string; apiVersion: string }) => `${manager} ${apiVersion}`,
+    );
+  const redefine = async (change: (version: { name: string }) => object[]): Promise<void> => {
+    const { body } = await server.request("GET", `${definitions}/widgets.example.com`);
+    const spec = { ...body.spec, versions: body.spec.versions.flatMap(change) };
+    expect((await server.request("PUT", `${definitions}/widgets.example.com`, { ...body, spec })).status).toBe(200);
+    await server.clock.advance(1000);
+  };
+  await applyAs("alice", "v1", { size: 1 });
+
+  await redefine((version) => [{ ...version, served: version.name === "v2", storage: version.name === "v2" }]);
+  expect((await applyAs("bob", "v2", { labels: { a: "b" } })).status).toBe(200);
+  expect((await applyAs("bob", "v2", { size: 2 })).body.message).toContain('conflict with "alice": .spec.size');
+  expect(await managers()).toEqual(["alice example.com/v1", "bob example.com/v2"]);
+
+  const status = { storedVersions: ["v2"] };
+  await server.request("PATCH", `${definitions}/widgets.example.com/status`, { status }, patches.merge);
+  await redefine((version) => (version.name === "v2" ? [version] : []));
+  const refused = await applyAs("bob", "v2", { labels: { a: "c" } });
+  expect([refused.status, refused.body.message]).toEqual([500, "request to convert CR to an invalid group/version: example.com/v1"]);
+  expect(await managers()).toEqual(["alice example.com/v1", "bob example.com/v2"]);
+  await server.request("PATCH", `${widgets("v2")}/w`, { spec: { size: 3 } }, patches.merge);
+  expect(await managers()).toEqual([]);
+});

@@ -199,6 +199,8 @@ export interface CustomKind {
   readonly decode: (body: Readonly<Record<string, JsonValue>>, keepsNulls?: boolean) => Decoded;
   /** Whether the definition is being deleted, so that objects can no longer be created. */
   readonly isTerminating: () => boolean;
+  /** The kind in the versions that its definition has but does not serve; managers may name them. */
+  readonly unservedVersions: () => readonly Kind[];
   /** Schema for OpenAPI v3 documents. */
   readonly openApi: OpenApiSchema;
   /** Paths of the `scale` subresource's fields, such as `.spec.replicas`. */

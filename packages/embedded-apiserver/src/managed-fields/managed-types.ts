@@ -64,11 +64,11 @@ export class ManagedTypes {
     return { ...((to === undefined ? stored : to.fromStorage(stored)) as JsonObject), apiVersion: version };
   }
 
-  /** The same kind in another served version. */
+  /** The same kind in another version. */
   #kindIn(kind: Kind, version: string): Kind | undefined {
-    return apiVersionOf(kind) === version
-      ? kind
-      : this.#kinds.find((other) => other.plural === kind.plural && apiVersionOf(other) === version);
+    if (apiVersionOf(kind) === version) return kind;
+    const served = this.#kinds.find((other) => other.plural === kind.plural && apiVersionOf(other) === version);
+    return served ?? kind.custom?.unservedVersions().find((other) => apiVersionOf(other) === version);
   }
 }
 

@@ -23,7 +23,7 @@ export type Managers = ReadonlyMap<string, ManagerFields>;
 
 /** The versions of a kind. */
 export interface VersionedType {
-  /** Type of the kind in a version; `undefined` if the version is no longer served. */
+  /** Type of the kind in a version; `undefined` if there is no such version any more. */
   typeIn(apiVersion: string): MergeType | undefined;
   /** The object in another version. @throws ConversionPending if a webhook has to convert it first */
   convert(object: JsonValue, apiVersion: string): JsonValue;
@@ -51,6 +51,18 @@ export class ApplyConflicts extends Error {
   }
 }
 
+/**
+ * A manager of a custom resource names its fields in a version that the definition does not have any more.
+ *
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/conversion/converter.go, `ConvertToVersion`.
+ */
+export class VersionGone extends Error {
+  constructor(apiVersion: string) {
+    super(`request to convert CR to an invalid group/version: ${apiVersion}`);
+    this.name = "VersionGone";
+  }
+}
+
 /** A change to an object, by one of its managers. */
 export interface Change {
   readonly versions: VersionedType;
@@ -66,7 +78,7 @@ export interface Change {
  *
  * Source of this file: sigs.k8s.io/structured-merge-diff/v6 v6.3.3 merge/update.go.
  *
- * @throws ItemError if an item of a list cannot be identified
+ * @throws ItemError if an item of a list cannot be identified; VersionGone
  */
 export function managersAfterUpdate(given: Change, live: JsonValue, changed: JsonValue): Managers {
   const change = inSchema(given);
@@ -89,7 +101,7 @@ export interface Applied {
  * Merges an applied configuration into a live object, and removes what the manager applied before but not now.
  *
  * @param force - whether the manager takes fields of others
- * @throws ApplyConflicts without `force`; ItemError if an item of a list cannot be identified
+ * @throws ApplyConflicts without `force`; ItemError if an item of a list cannot be identified; VersionGone
  */
 export function applyChange(given: Change, live: JsonValue, applied: JsonValue, force: boolean): Applied {
   const change = inSchema(given);
@@ -104,13 +116,14 @@ export function applyChange(given: Change, live: JsonValue, applied: JsonValue, 
   return { object: equalJson(live, object) ? undefined : object, managers: after.managers };
 }
 
-/** The managers as the current schema names their fields. */
+/** The managers as the current schema names their fields. @throws VersionGone */
 function inSchema(change: Change): Change {
   const { versions, managers } = change;
   if (!versions.mayChange) return change;
   const current = [...managers].map(([id, manager]): [string, ManagerFields] => {
     const type = versions.typeIn(manager.apiVersion);
-    return [id, type === undefined ? manager : { ...manager, fields: fieldsInSchema(manager.fields, type) }];
+    if (type === undefined) throw new VersionGone(manager.apiVersion);
+    return [id, { ...manager, fields: fieldsInSchema(manager.fields, type) }];
   });
   return { ...change, managers: new Map(current) };
 }

@@ -13,6 +13,7 @@ import { storageFormOf, type ApiMetadata, type ApiObject, type Kind } from "../k
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
+import { asRead } from "../storage/version-view.ts";
 import { afterWrite, prepareWrite } from "../storage/webhook-view.ts";
 import { checkCustomType } from "./custom-type.ts";
 import { decodeObject } from "./decode-object.ts";
@@ -69,7 +70,7 @@ export function* createObject(
   const collection = collectionOf(context, kind);
   const existing = collection.get(metadata.namespace ?? "", metadata.name);
   if (existing !== undefined) throw nameConflict(kind, existing.object, isGenerated);
-  return options.dryRun === true ? dryRunResult(afterWrite(ordered), metadata.resourceVersion) : collection.put(ordered);
+  return options.dryRun === true ? dryRunResult(asRead(afterWrite(ordered), kind), metadata.resourceVersion) : collection.put(ordered);
 }
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go, `Create`. */

@@ -4,6 +4,7 @@ import { equalJson } from "../json/json-value.ts";
 import { apiVersionOf } from "../kinds/api-version.ts";
 import { dropEmptyLists } from "../kinds/schema/empty-lists.ts";
 import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
+import { asRead } from "../storage/version-view.ts";
 import { afterConversion, afterWrite, prepareWrite } from "../storage/webhook-view.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { checkCustomType } from "./custom-type.ts";
@@ -149,7 +150,7 @@ function store(
     if (options.dryRun !== true) collection.remove(stored);
     return new StoredObject(object, stored.resourceVersion);
   }
-  return options.dryRun === true ? new StoredObject(afterWrite(object), stored.resourceVersion) : collection.put(object);
+  return options.dryRun === true ? new StoredObject(asRead(afterWrite(object), kind), stored.resourceVersion) : collection.put(object);
 }
 
 /**

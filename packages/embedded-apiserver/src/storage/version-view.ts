@@ -1,5 +1,5 @@
 import { apiVersionOf } from "../kinds/api-version.ts";
-import { storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
+import { isStorageKind, storageFormOf, type ApiObject, type Kind } from "../kinds/kind.ts";
 import { mapCollection } from "./mapped-collection.ts";
 import { StoredObject, type ObjectCollection } from "./storage.ts";
 
@@ -59,6 +59,19 @@ export function convertObject(object: Readonly<ApiObject>, from: Kind, to: Kind)
   const stored = toStorage(object, from);
   if (stored.apiVersion === apiVersionOf(to)) return stored === object ? { ...object } : stored;
   return withVersion(to.conversion === undefined ? stored : to.conversion.fromStorage(stored), apiVersionOf(to));
+}
+
+/**
+ * The object as it is read after it has been stored, for a write that stores nothing: with the defaults of fields that the write has dropped.
+ *
+ * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/dryrun.go, `copyInto`.
+ */
+export function asRead(object: ApiObject, kind: Kind): ApiObject {
+  const { completeStored, conversion, webhookConversion } = kind;
+  if (completeStored === undefined || (webhookConversion !== undefined && !isStorageKind(kind))) return object;
+  const stored = completeStored(toStorage(object, kind));
+  if (stored.apiVersion === apiVersionOf(kind)) return stored;
+  return withVersion(conversion === undefined ? stored : conversion.fromStorage(stored), apiVersionOf(kind));
 }
 
 /** Stored object behind a view; converted back if the view's object is a later state of it. */
