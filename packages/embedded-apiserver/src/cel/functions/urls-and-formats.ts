@@ -1,4 +1,5 @@
 import { isOfFormat } from "../../custom-resources/formats.ts";
+import { urlProblem } from "../../custom-resources/request-uri.ts";
 import { labelKeyProblems, labelValueProblems } from "../../kinds/validation/label-syntax.ts";
 import { dns1035LabelProblems, dnsLabelProblems, dnsSubdomainProblems } from "../../kinds/validation/names.ts";
 import { declare, type FunctionPart } from "../signatures.ts";
@@ -37,35 +38,6 @@ class Url extends Opaque {
   get port(): string {
     return /:(\d*)$/.exec(this.host)?.[1] ?? "";
   }
-}
-
-/** Problem of a text as an absolute URL in Go's words; `undefined` if it is one. */
-function urlProblem(text: string): string | undefined {
-  const problem = startProblem(text) ?? hostProblem(text) ?? escapeProblem(text);
-  return problem === undefined ? undefined : `parse ${JSON.stringify(text)}: ${problem}`;
-}
-
-function startProblem(text: string): string | undefined {
-  if (text === "") return "empty url";
-  // oxlint-disable-next-line no-control-regex -- Go refuses exactly these
-  if (/[\u0000-\u001F\u007F]/.test(text)) return "net/url: invalid control character in URL";
-  if (text.startsWith(":")) return "missing protocol scheme";
-  if (/^([A-Za-z][\w+.-]*:)?\//.test(text)) return undefined;
-  return /^[A-Za-z][\w+.-]*:./.test(text) ? undefined : "invalid URI for request";
-}
-
-function hostProblem(text: string): string | undefined {
-  const host = /^[A-Za-z][\w+.-]*:\/\/([^/?#]*)/.exec(text)?.[1] ?? "";
-  const [bad] = /[ <>"\\^`{|}]/.exec(host) ?? [];
-  if (bad !== undefined) return `invalid character ${JSON.stringify(bad)} in host name`;
-  if (host.startsWith("[") && !host.includes("]")) return "missing ']' in host";
-  const port = host.endsWith("]") ? "" : (/:([^\]:]*)$/.exec(host)?.[1] ?? "");
-  return /^\d*$/.test(port) ? undefined : `invalid port ${JSON.stringify(`:${port}`)} after host`;
-}
-
-function escapeProblem(text: string): string | undefined {
-  const [bad] = /%(?![\dA-Fa-f]{2}).{0,2}/s.exec(text.replace(/[?#].*$/s, "")) ?? [];
-  return bad === undefined ? undefined : `invalid URL escape ${JSON.stringify(bad)}`;
 }
 
 function parseUrl(text: string): Url {
