@@ -109,3 +109,20 @@ test("every check of a value is reported, also beside a wrong type", async ({ ap
     { whole: 3_000_000_000 },
   ]);
 });
+
+test("errors of a written status name its fields without status in their words", async ({ api, namespace }) => {
+  const statusSchema = {
+    type: "object",
+    properties: { address, kind: { ...text, maxLength: 3 }, size: { type: "integer" } },
+    required: ["size"],
+  };
+  const withStatus = { type: "object", properties: { ...schema.properties, status: statusSchema } };
+  await using definition = await establishDefinition(api, { namespace, schema: withStatus, subresources: { status: {} } });
+  const { apiVersion, kind, path } = definition;
+  await api.create(path, { apiVersion, kind, metadata: { name: "a" } });
+
+  for (const status of [{ size: 1, address: { type: "IPAddress", value: "1.1.1" } }, { kind: "long", size: "x" }, { kind: "a" }, "x"]) {
+    const answer = await api.patch("merge", `${path}/a/status`, { status });
+    expect(problems(answer)).toMatchSnapshot(JSON.stringify(status));
+  }
+});

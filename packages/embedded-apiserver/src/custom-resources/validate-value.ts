@@ -195,8 +195,6 @@ function addFields(result: Result, value: JsonObject, schema: JsonSchema, path: 
   if (maxProperties !== undefined && count > maxProperties) add(result, [tooMany(path, count, maxProperties)]);
   for (const [name, member] of Object.entries(value)) {
     const property = memberSchema(schema, name);
-    // Metadata and type are validated for every kind elsewhere.
-    if (path === "" && (name === "metadata" || name === "kind" || name === "apiVersion")) continue;
     if (property !== undefined) merge(result, validateChanged(member, property, at(name), correlation?.key(name)));
   }
   for (const name of names) if (!Object.hasOwn(value, name)) add(result, [required(at(name))]);
