@@ -49,3 +49,30 @@ test("a deleted definition waits for the finalizers of its objects, however ofte
   expect(waiting.status).toBe(200);
   expect((await server.request("GET", `${crds}/things.example.com`)).status).toBe(404);
 });
+
+test("a definition whose updates a policy refuses can be deleted, because its finalizer is dropped with a write of the status", async () => {
+  await using server = await startWithThings(1);
+  const admission = "/apis/admissionregistration.k8s.io/v1";
+  const resources = ["customresourcedefinitions"];
+  const rule = { apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], operations: ["UPDATE"], resources };
+  await server.request("POST", `${admission}/validatingadmissionpolicies`, {
+    metadata: { name: "no-updates" },
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: "false", message: "no updates" }] },
+  });
+  await server.request("POST", `${admission}/validatingadmissionpolicybindings`, {
+    metadata: { name: "no-updates" },
+    spec: { policyName: "no-updates", validationActions: ["Deny"] },
+  });
+
+  const updated = await server.request(
+    "PATCH",
+    `${crds}/things.example.com`,
+    { metadata: { labels: { a: "b" } } },
+    "application/merge-patch+json",
+  );
+  const deleted = await server.request("DELETE", `${crds}/things.example.com`);
+  await server.clock.advance(0);
+
+  expect([updated.status, deleted.status]).toEqual([422, 200]);
+  expect((await server.request("GET", `${crds}/things.example.com`)).status).toBe(404);
+});

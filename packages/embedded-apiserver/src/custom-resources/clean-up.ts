@@ -79,13 +79,20 @@ export class CustomResourceCleanUp implements Disposable {
     );
   }
 
+  /** Written as a status, so that policies and webhooks for updates of definitions do not apply. */
   #dropFinalizer(name: string): void {
-    this.#cluster.update(customResourceDefinitionKind, undefined, name, (object) => {
-      const finalizers = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== cleanupFinalizer);
-      if (finalizers.length > 0) object.metadata.finalizers = finalizers;
-      else delete object.metadata.finalizers;
-      return object;
-    });
+    this.#cluster.update(
+      customResourceDefinitionKind,
+      undefined,
+      name,
+      (object) => {
+        const finalizers = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== cleanupFinalizer);
+        if (finalizers.length > 0) object.metadata.finalizers = finalizers;
+        else delete object.metadata.finalizers;
+        return object;
+      },
+      "status",
+    );
   }
 }
 
