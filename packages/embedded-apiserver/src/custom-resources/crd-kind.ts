@@ -2,6 +2,7 @@ import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { nameColumn } from "../kinds/columns/columns.ts";
 import { apiExtensionsGroup, cleanupFinalizer, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
+import { formatWarnings } from "./unrecognized-formats.ts";
 import { crdErrors } from "./validate-crd.ts";
 
 /** Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresourcedefinition and pkg/apis/apiextensions/v1/defaults.go. */
@@ -54,7 +55,12 @@ export const customResourceDefinitionKind: Kind = {
       status: { ...status, conditions: [...(status.conditions ?? []).filter(({ type }) => type !== "Terminating"), terminating] },
     };
   },
-  validate: crdErrors,
+  validate(definition, old, warn, scope) {
+    const errors = crdErrors(definition, old);
+    if (warn === undefined || scope === "status" || errors.length > 0) return errors;
+    for (const warning of formatWarnings(definition["spec"], old?.["spec"])) warn(warning);
+    return errors;
+  },
   columns: [
     nameColumn,
     {

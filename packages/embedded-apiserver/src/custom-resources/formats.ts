@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import type { JsonSchema } from "./crd-fields.ts";
 import { dateTimeHasFormat, dateHasFormat } from "./date-formats.ts";
 import { urlProblem } from "./request-uri.ts";
 
@@ -22,7 +23,6 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
   cidr: isCidr,
   creditcard: (value) => isCardNumber(value.replaceAll(/[\s-]+/g, "")),
   date: dateHasFormat,
-  "date-time": dateTimeHasFormat,
   datetime: dateTimeHasFormat,
   duration: isDuration,
   email: isEmail,
@@ -33,8 +33,8 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
   isbn: (value) => isIsbn10(value) || isIsbn13(value),
   isbn10: isIsbn10,
   isbn13: isIsbn13,
-  "k8s-long-name": (value) => value.length <= 253 && value.split(".").every((label) => shortName.test(label)),
-  "k8s-short-name": (value) => value.length <= 63 && shortName.test(value),
+  k8slongname: (value) => value.length <= 253 && value.split(".").every((label) => shortName.test(label)),
+  k8sshortname: (value) => value.length <= 63 && shortName.test(value),
   mac: isMac,
   password: () => true,
   rgbcolor: (value) => new RegExp(String.raw`^rgb\(${channel},${channel},${channel}\)$`).test(value),
@@ -46,14 +46,27 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
   uuid5: (value) => uuid(`5${hex}{3}`, `[89ab]${hex}{3}`).test(value),
 };
 
-/** Whether a string has a format. Formats that the real server does not know are not checked. */
-export function isOfFormat(format: string, value: string): boolean {
-  return !hasFormat(format) || (checks[format]?.(value) ?? true);
+/**
+ * Format of a schema; empty if it is not one of those for the type, which are ignored.
+ *
+ * Source: formats.go, `StripUnsupportedFormatsPostProcessorForVersion`.
+ */
+export function schemaFormat({ type = "", format = "" }: JsonSchema): string {
+  if (format === "") return "";
+  if (type === "integer") return format === "int32" || format === "int64" ? format : "";
+  if (type === "number") return format === "float" || format === "double" ? format : "";
+  return (type === "" || type === "string") && Object.hasOwn(checks, normalName(format)) ? format : "";
 }
 
-/** Whether strings of a schema with this format are checked. */
-export function hasFormat(format: string | undefined): boolean {
-  return format !== undefined && Object.hasOwn(checks, format);
+/** Whether a string has a format. Formats that the real server does not know are not checked. */
+export function isOfFormat(format: string, value: string): boolean {
+  const name = normalName(format);
+  return !Object.hasOwn(checks, name) || checks[name]?.(value) === true;
+}
+
+/** `date-time` and `datetime` are the same. */
+function normalName(format: string): string {
+  return format.replaceAll("-", "");
 }
 
 function size(text: string): number {

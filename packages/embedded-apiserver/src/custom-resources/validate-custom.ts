@@ -32,12 +32,6 @@ function blockingMetadata({ metadata: { name, annotations } }: Readonly<ApiObjec
   return [...(name ? [] : [required("metadata.name")]), ...annotationsErrors(annotations, "metadata.annotations")];
 }
 
-/** Metadata and type are validated for every kind elsewhere. */
-function withoutMetadata({ properties, ...schema }: JsonSchema): JsonSchema {
-  const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, ...fields } = properties ?? {};
-  return { ...schema, properties: fields };
-}
-
 /** A write of the status validates only the status, whose errors name its fields without `status`. Source: validator.go, `ValidateStatusUpdate`. */
 function statusErrors(object: Readonly<ApiObject>, schema: JsonSchema, correlation: Correlation | undefined): FieldError[] {
   const status: JsonValue | undefined = object["status"];
@@ -45,7 +39,7 @@ function statusErrors(object: Readonly<ApiObject>, schema: JsonSchema, correlati
   if (status === undefined || statusSchema === undefined) return [];
   return valueErrors(status, statusSchema, "", correlation?.key("status")).map((error) => {
     const { field } = error;
-    return { ...error, field: field === "" || field === "<nil>" ? "status" : `status.${field}` };
+    return { ...error, field: field === "<nil>" ? "status" : `status.${field}` };
   });
 }
 
@@ -58,10 +52,9 @@ export function customErrors(schema: JsonSchema, scale?: CustomKind["scale"]): N
   let rules: ReturnType<ReturnType<typeof expressions>["createRuleValidator"]>;
   const embedsObjects = mayEmbedObjects(schema);
   let areRulesCompiled = !hasRules(schema);
-  const fields = withoutMetadata(schema);
   return (object, old, warn, scope) => {
     const correlation = old === undefined ? undefined : new Correlation(object, old, schema);
-    const errors = scope === "status" ? statusErrors(object, schema, correlation) : valueErrors(object, fields, "", correlation);
+    const errors = scope === "status" ? statusErrors(object, schema, correlation) : valueErrors(object, schema, "", correlation);
     if (scale !== undefined) errors.push(...scaleErrors(object, scale));
     // Source: status_strategy.go of the same package.
     if (embedsObjects && scope !== "status") errors.push(...embeddedObjectErrors(object, schema));

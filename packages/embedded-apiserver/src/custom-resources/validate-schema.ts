@@ -88,7 +88,7 @@ export function defaultErrors(schema: JsonSchema, field: string): FieldError[] {
     const embedded = embeddedObjectErrors(value, schema, own);
     errors.push(...embedded);
     for (const error of embedded.length > 0 ? [] : valueErrors(value, schema, ""))
-      errors.push({ ...error, field: error.field === "" || error.field === "<nil>" ? own : `${own}.${error.field}` });
+      errors.push({ ...error, field: error.field === "<nil>" ? own : `${own}.${error.field}` });
   }
   for (const [name, property] of Object.entries(properties ?? {})) errors.push(...defaultErrors(property, `${field}.properties[${name}]`));
   // Defaults are not permitted below additionalProperties.

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cloneJson, type JsonValue } from "../json/json-value.ts";
+import { Correlation } from "./correlation.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { applySchemaDefaults, prune, pruneNulls } from "./prune-and-default.ts";
 import { valueErrors } from "./validate-value.ts";
@@ -76,8 +77,49 @@ test.each<[JsonValue, JsonSchema, string[]]>([
     { type: "string", enum: ["a"] },
     ['spec: Invalid value: "integer": spec in body must be of type string: "integer"', 'spec: Unsupported value: 5: supported values: "a"'],
   ],
+  [
+    {},
+    { oneOf: [{ required: ["a"] }, { required: ["b"] }] },
+    ['<nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found none valid', "spec.a: Required value"],
+  ],
+  [
+    5,
+    { anyOf: [{ type: "string" }, { type: "integer", maximum: 4 }] },
+    [
+      '<nil>: Invalid value: "": "spec" must validate at least one schema (anyOf)',
+      "spec: Invalid value: 5: spec in body should be less than or equal to 4",
+    ],
+  ],
+  [
+    { a: 1, b: 1 },
+    { oneOf: [{ required: ["a"] }, { required: ["b"] }] },
+    ['<nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found 2 valid alternatives'],
+  ],
+  [
+    1,
+    { allOf: [{ minimum: 2 }, { maximum: 0 }] },
+    [
+      "spec: Invalid value: 1: spec in body should be greater than or equal to 2",
+      "spec: Invalid value: 1: spec in body should be less than or equal to 0",
+      '<nil>: Invalid value: "": "spec" must validate all the schemas (allOf). None validated',
+    ],
+  ],
+  [{}, { type: "object", minProperties: 1 }, ["spec: Invalid value: 0: spec in body should have at least 1 properties"]],
+  [1, { type: "number", minimum: 1.5 }, []],
+  [1.2, { type: "number", minimum: 1.5 }, ["spec: Invalid value: 1.2: spec in body should be greater than or equal to 1.5"]],
+  [null, { type: "string", nullable: true, enum: ["a"] }, ['spec: Unsupported value: null: supported values: "a"']],
+  [1e39, { type: "number", format: "float" }, ['<nil>: Invalid value: "": Checked value must be of type number with format float in spec']],
 ])("%j against %j", (value, schema, expected) => {
   expect(messages(value, schema)).toEqual(expected);
+});
+
+test("errors of what an update does not change are dropped, also inside of alternatives", () => {
+  const wrong: JsonSchema = { type: "object", properties: { a: { maximum: 1 } }, anyOf: [{ properties: { a: { minimum: 9 } } }] };
+  const messagesOf = (value: JsonValue, old: JsonValue): string[] =>
+    valueErrors(value, wrong, "spec", new Correlation(value, old, wrong)).map(({ message }) => message);
+
+  expect(messagesOf({ a: 5, b: 1 }, { a: 5 })).toEqual([]);
+  expect(messagesOf({ a: 5 }, { a: 4 })).toHaveLength(3);
 });
 
 const schema: JsonSchema = {

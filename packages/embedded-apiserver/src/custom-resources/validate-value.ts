@@ -5,163 +5,141 @@ import type { FieldError } from "../kinds/kind.ts";
 import { invalidValue, notSupported, required, tooLong, tooMany } from "../kinds/validation/field-errors.ts";
 import type { Correlation } from "./correlation.ts";
 import type { JsonSchema } from "./crd-fields.ts";
-import { hasFormat, isOfFormat } from "./formats.ts";
+import { isOfFormat, schemaFormat } from "./formats.ts";
 import { memberSchema } from "./prune-and-default.ts";
+import { SchemaResult } from "./schema-result.ts";
+import { checkCombinations } from "./validate-combinations.ts";
+import { isInteger, numberErrors } from "./validate-number.ts";
 
-/**
- * Errors of a value, and how many checks it went through: of alternatives that all fail, the errors of the one with the most checks are shown.
- *
- * Source: k8s.io/kube-openapi pkg/validation/validate/result.go.
- */
-interface Result {
-  readonly errors: FieldError[];
-  matches: number;
+/** A value with its place and, for updates, the old value. */
+interface Place {
+  readonly value: JsonValue;
+  /** Such as `spec.replicas`; empty at the root. */
+  readonly path: string;
+  readonly correlation: Correlation | undefined;
 }
 
 /**
- * Validates a value against its schema.
+ * Validates a value against its schema. Errors of the value as a whole have the field `<nil>` if the path is empty.
  *
- * Source: k8s.io/kube-openapi pkg/validation/validate/schema.go and the validators beside it. Source of the messages: pkg/validation/errors/schema.go
- * there and k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/validation/validation.go.
+ * Source: k8s.io/kube-openapi pkg/validation/validate, in the order of schema.go; of the messages pkg/validation/errors/schema.go and
+ * k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/validation/validation.go.
  *
  * @param path - such as `spec.replicas`; empty at the root
  * @param correlation - the value beside the old one, for updates: errors of what has not changed are dropped
  */
 export function valueErrors(value: JsonValue, schema: JsonSchema, path: string, correlation?: Correlation): FieldError[] {
-  return validateChanged(value, schema, path, correlation).errors;
+  const result = new SchemaResult();
+  checkValue(result, schema, { value, path, correlation });
+  return result.errors;
 }
 
-/** Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/validation/ratcheting.go. */
-function validateChanged(value: JsonValue, schema: JsonSchema, path: string, correlation: Correlation | undefined): Result {
-  const result = validateValue(value, schema, path, correlation);
-  return result.errors.length > 0 && correlation?.isEqual === true ? { errors: [], matches: result.matches } : result;
+/** Source of the dropped errors: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/validation/ratcheting.go. */
+function checkValue(result: SchemaResult, schema: JsonSchema, place: Place): void {
+  const { correlation } = place;
+  if (correlation === undefined) return checkSchema(result, schema, place);
+  const own = new SchemaResult();
+  checkSchema(own, schema, place);
+  if (!own.isValid && correlation.isEqual) result.matches += own.matches;
+  else result.merge(own);
 }
 
-function validateValue(value: JsonValue, schema: JsonSchema, path: string, correlation: Correlation | undefined): Result {
-  const result: Result = { errors: [], matches: 0 };
-  const type = typeError(value, schema, path);
-  if (value === null) {
-    if (type === undefined) result.matches++;
-    add(result, type === undefined ? [] : [type]);
-    add(result, enumErrors(value, schema, path));
-    return result;
+function checkSchema(result: SchemaResult, schema: JsonSchema, place: Place): void {
+  const { value, path } = place;
+  checkType(result, value, schema, path);
+  if (value !== null) {
+    checkCombinations(result, schema, path, (one) => {
+      const own = new SchemaResult();
+      checkSchema(own, one, place);
+      return own;
+    });
+    if (typeof value === "string") result.add(...textErrors(value, schema, path));
+    if (typeof value === "number" || typeof value === "bigint") result.add(...numberErrors(value, schema, path));
+    if (Array.isArray(value)) checkList(result, value, schema, place);
   }
-  if (type !== undefined) add(result, [type], 1);
-  else if (isTyped(schema)) result.matches += 2;
-  addCombined(result, value, schema, path, correlation);
-  if (typeof value === "string") {
-    add(result, textErrors(value, schema, path), 1);
-    if (hasFormat(schema.format)) add(result, formatErrors(value, schema, path), 1);
-  }
-  if (typeof value === "number" || typeof value === "bigint") add(result, numberErrors(value, schema, path), 2);
-  if (Array.isArray(value)) addItems(result, value, schema, path, correlation);
-  add(result, enumErrors(value, schema, path), 1);
-  if (isJsonObject(value)) addFields(result, value, schema, path, correlation);
-  result.matches++;
-  return result;
+  result.add(...enumErrors(value, schema, path));
+  if (isJsonObject(value)) checkObject(result, value, schema, place);
+  if (value !== null) result.matches += matchesOf(value, schema);
 }
 
-/** Adds errors, each message once. */
-function add(result: Result, errors: readonly FieldError[], matches = 0): void {
-  const { errors: known } = result;
-  for (const error of errors)
-    if (!known.some(({ field, message }) => field === error.field && message === error.message)) known.push(error);
-  result.matches += matches;
+/** The real server counts the validators that apply to the kind of value, and some count themselves. */
+function matchesOf(value: JsonValue, schema: JsonSchema): number {
+  if (typeof value === "boolean") return 4;
+  if (typeof value === "string") return schemaFormat(schema) === "" ? 5 : 6;
+  return isJsonObject(value) ? 5 : 6;
 }
 
-function merge(result: Result, { errors, matches }: Result): void {
-  add(result, errors, matches);
+function checkType(result: SchemaResult, value: JsonValue, schema: JsonSchema, path: string): void {
+  const isChecked = schema.type !== undefined || schema["x-kubernetes-int-or-string"] === true || schemaFormat(schema) !== "";
+  const error = isChecked ? typeError(value, schema, path) : undefined;
+  if (error !== undefined) result.add(error);
+  else if (isChecked || value === null) result.matches++;
+  if (isChecked && value !== null) result.matches++;
 }
 
-function isTyped({ type = "", format = "", "x-kubernetes-int-or-string": isIntOrString }: JsonSchema): boolean {
-  return type !== "" || format !== "" || isIntOrString === true;
+/** Name of a field in an error. */
+function fieldOf(path: string): string {
+  return path === "" ? "<nil>" : path;
 }
 
 function body(path: string): string {
   return `${path} in body`;
 }
 
+/** Source: k8s.io/kube-openapi pkg/validation/validate/type.go. */
 function typeError(value: JsonValue, schema: JsonSchema, path: string): FieldError | undefined {
-  const { type = "" } = schema;
-  if (value === null && schema.nullable === true) return undefined;
+  const types = typesOf(schema);
+  const format = schemaFormat(schema);
   const actual = typeName(value);
-  if (schema["x-kubernetes-int-or-string"] === true) {
-    if (actual === "integer" || actual === "string") return undefined;
-    return wrongType(value, "integer,string", path);
-  }
-  if (type === "" || type === actual || (type === "number" && actual === "integer")) return undefined;
-  // Source: k8s.io/kube-openapi pkg/validation/validate/type.go: the formats are compared first.
-  const { format = "" } = schema;
-  if (format === "" || value === null || typeof value === "string" || Array.isArray(value)) return wrongType(value, type, path);
-  return wrongType(value, format, path, actual === "integer" ? "int64" : actual === "number" ? "float64" : "");
+  if (value === null) return schema.nullable === true || types.length === 0 ? undefined : wrongType(types.join(), path, actual);
+  if (types.includes(actual) || (actual === "integer" && types.includes("number"))) return undefined;
+  if (format === "") return wrongType(types.join(), path, actual);
+  const goFormat = actual === "integer" ? "int64" : actual === "number" ? "float64" : "";
+  if (typeof value !== "string" && !Array.isArray(value)) return format === goFormat ? undefined : wrongType(format, path, goFormat);
+  return types.includes("number") || types.includes("integer") ? wrongType(types.join(), path, actual) : undefined;
 }
 
-function wrongType(value: JsonValue, type: string, path: string, actual: string = typeName(value)): FieldError {
+function typesOf({ type = "", ...schema }: JsonSchema): readonly string[] {
+  if (schema["x-kubernetes-int-or-string"] === true) return ["integer", "string"];
+  return type === "" ? [] : [type];
+}
+
+/** The real server quotes the name of the actual type. */
+function wrongType(type: string, path: string, actual: string): FieldError {
   const message = `${body(path)} must be of type ${type}: ${JSON.stringify(actual)}`;
-  // The real server quotes the name of the actual type.
-  return { ...invalidValue(path, actual, message), reason: "FieldValueTypeInvalid" };
+  return { ...invalidValue(fieldOf(path), actual, message), reason: "FieldValueTypeInvalid" };
 }
 
 function typeName(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  if (isInteger(value)) return "integer";
-  return typeof value;
+  return isInteger(value) ? "integer" : typeof value;
 }
 
-/** Go reads a number beyond 64 bits as floating point. */
-function isInteger(value: JsonValue): boolean {
-  return typeof value === "bigint" || (Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 63);
-}
-
-function enumErrors(value: JsonValue, { enum: allowed }: JsonSchema, path: string): FieldError[] {
-  if (allowed === undefined || allowed.some((one) => equalJson(one, value))) return [];
+/** Null is none of the values, also if it is one of those that are listed. */
+function enumErrors(value: JsonValue, { enum: allowed = [] }: JsonSchema, path: string): FieldError[] {
+  if (allowed.length === 0 || (value !== null && allowed.some((one) => equalJson(one, value)))) return [];
   const texts = allowed.map((one) => (typeof one === "string" ? one : jsonText(one)));
-  return [notSupported(path, value, texts)];
-}
-
-function numberErrors(value: number | bigint, schema: JsonSchema, path: string): FieldError[] {
-  const { minimum, maximum, multipleOf } = schema;
-  const wrong = (problem: string): FieldError => invalidValue(path, value, `${body(path)} should be ${problem}`);
-  const errors = rangeErrors(value, schema, path);
-  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) errors.push(wrong(`a multiple of ${multipleOf}`));
-  if (minimum !== undefined && (schema.exclusiveMinimum === true ? value <= minimum : value < minimum))
-    errors.push(wrong(`greater than ${schema.exclusiveMinimum === true ? "" : "or equal to "}${minimum}`));
-  if (maximum !== undefined && (schema.exclusiveMaximum === true ? value >= maximum : value > maximum))
-    errors.push(wrong(`less than ${schema.exclusiveMaximum === true ? "" : "or equal to "}${maximum}`));
-  return errors;
-}
-
-function isMultiple(value: number | bigint, divisor: number): boolean {
-  return typeof value === "bigint" && Number.isInteger(divisor)
-    ? value % BigInt(divisor) === 0n
-    : Number.isInteger(Number(value) / divisor);
-}
-
-/** Source: k8s.io/kube-openapi pkg/validation/validate/values.go, `IsValueValidAgainstRange`, whose error names no field. */
-function rangeErrors(value: number | bigint, { type, format = "" }: JsonSchema, path: string): FieldError[] {
-  if (type !== "integer") return [];
-  const isInRange = format !== "int32" || (value >= -(2 ** 31) && value <= 2 ** 31 - 1);
-  if (isInteger(value) && isInRange) return [];
-  const written = format === "" ? "(default format)" : `with format ${format}`;
-  return [ofNoField(`Checked value must be of type integer ${written} in ${path}`)];
+  return [notSupported(fieldOf(path), value, texts)];
 }
 
 function textErrors(value: string, schema: JsonSchema, path: string): FieldError[] {
-  const { minLength, maxLength, pattern } = schema;
-  const { length } = Array.from(value);
-  // Only the first of these errors is reported.
-  if (maxLength !== undefined && length > maxLength) return [tooLong(path, maxLength)];
-  if (minLength !== undefined && length < minLength)
-    return [invalidValue(path, value, `${body(path)} should be at least ${minLength} chars long`)];
-  if (pattern !== undefined && !matches(pattern, value)) return [invalidValue(path, value, `${body(path)} should match '${pattern}'`)];
-  return [];
+  const format = schemaFormat(schema);
+  const limit = textLimitError(value, schema, path);
+  const errors = limit === undefined ? [] : [limit];
+  if (format === "" || isOfFormat(format, value)) return errors;
+  const error = invalidValue(fieldOf(path), value, `${body(path)} must be of type ${format}: ${JSON.stringify(value)}`);
+  return [...errors, { ...error, reason: "FieldValueTypeInvalid" }];
 }
 
-function formatErrors(value: string, { format = "" }: JsonSchema, path: string): FieldError[] {
-  if (isOfFormat(format, value)) return [];
-  const error = invalidValue(path, value, `${body(path)} must be of type ${format}: ${JSON.stringify(value)}`);
-  return [{ ...error, reason: "FieldValueTypeInvalid" }];
+/** Only the first of these errors is reported. */
+function textLimitError(value: string, { minLength, maxLength, pattern }: JsonSchema, path: string): FieldError | undefined {
+  const length = minLength === undefined && maxLength === undefined ? 0 : Array.from(value).length;
+  if (maxLength !== undefined && length > maxLength) return tooLong(fieldOf(path), maxLength);
+  if (minLength !== undefined && length < minLength)
+    return invalidValue(fieldOf(path), value, `${body(path)} should be at least ${minLength} chars long`);
+  if (pattern === undefined || pattern === "" || matches(pattern, value)) return undefined;
+  return invalidValue(fieldOf(path), value, `${body(path)} should match '${pattern}'`);
 }
 
 /** An expression that does not compile, which only definitions from before a check can have, matches no string. */
@@ -169,73 +147,27 @@ function matches(pattern: string, value: string): boolean {
   return goRegExpProblem(pattern) === undefined && compileGoRegExp(pattern).test(value);
 }
 
-function addItems(
-  result: Result,
-  value: readonly JsonValue[],
-  schema: JsonSchema,
-  path: string,
-  correlation: Correlation | undefined,
-): void {
+function checkList(result: SchemaResult, value: readonly JsonValue[], schema: JsonSchema, { path, correlation }: Place): void {
   const { minItems, maxItems, items } = schema;
+  const count = value.length;
   if (items !== undefined)
     for (const [index, item] of value.entries())
-      merge(result, validateChanged(item, items, `${path}[${index}]`, correlation?.index(index)));
-  if (minItems !== undefined && value.length < minItems)
-    add(result, [invalidValue(path, value.length, `${body(path)} should have at least ${minItems} items`)]);
-  if (maxItems !== undefined && value.length > maxItems) add(result, [tooMany(path, value.length, maxItems)]);
-  result.matches += 2;
+      checkValue(result, items, { value: item, path: `${path}[${index}]`, correlation: correlation?.index(index) });
+  if (minItems !== undefined && count < minItems)
+    result.add(invalidValue(fieldOf(path), count, `${body(path)} should have at least ${minItems} items`));
+  if (maxItems !== undefined && count > maxItems) result.add(tooMany(fieldOf(path), count, maxItems));
 }
 
-function addFields(result: Result, value: JsonObject, schema: JsonSchema, path: string, correlation: Correlation | undefined): void {
+function checkObject(result: SchemaResult, value: JsonObject, schema: JsonSchema, { path, correlation }: Place): void {
   const { required: names = [], minProperties, maxProperties } = schema;
   const count = Object.keys(value).length;
   const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
   if (minProperties !== undefined && count < minProperties)
-    add(result, [invalidValue(path, value, `${body(path)} should have at least ${minProperties} properties`)]);
-  if (maxProperties !== undefined && count > maxProperties) add(result, [tooMany(path, count, maxProperties)]);
+    result.add(invalidValue(fieldOf(path), count, `${body(path)} should have at least ${minProperties} properties`));
+  if (maxProperties !== undefined && count > maxProperties) result.add(tooMany(fieldOf(path), count, maxProperties));
   for (const [name, member] of Object.entries(value)) {
     const property = memberSchema(schema, name);
-    if (property !== undefined) merge(result, validateChanged(member, property, at(name), correlation?.key(name)));
+    if (property !== undefined) checkValue(result, property, { value: member, path: at(name), correlation: correlation?.key(name) });
   }
-  for (const name of names) if (!Object.hasOwn(value, name)) add(result, [required(at(name))]);
-  result.matches++;
-}
-
-/** Source: schema_props.go. What is tried against alternatives is the same value, so that its own errors are not dropped if it has not changed. */
-function addCombined(result: Result, value: JsonValue, schema: JsonSchema, path: string, correlation: Correlation | undefined): void {
-  const { allOf = [], anyOf = [], oneOf = [], not } = schema;
-  const resultsOf = (schemas: readonly JsonSchema[]): Result[] => schemas.map((one) => validateValue(value, one, path, correlation));
-  const problem = (words: string): void => add(result, [ofNoField(`${JSON.stringify(path)} must ${words}`)]);
-  if (anyOf.length > 0) {
-    const results = resultsOf(anyOf);
-    const success = results.find(isValid);
-    if (success === undefined) problem("validate at least one schema (anyOf)");
-    merge(result, success ?? bestOf(results));
-  }
-  if (oneOf.length > 0) {
-    const results = resultsOf(oneOf);
-    const successes = results.filter(isValid);
-    const found = successes.length === 0 ? "none valid" : `${successes.length} valid alternatives`;
-    if (successes.length !== 1) problem(`validate one and only one schema (oneOf). Found ${found}`);
-    if (successes.length < 2) merge(result, successes[0] ?? bestOf(results));
-  }
-  const results = resultsOf(allOf);
-  for (const one of results) merge(result, one);
-  if (!results.every(isValid)) problem(`validate all the schemas (allOf)${results.some(isValid) ? "" : ". None validated"}`);
-  if (not !== undefined && isValid(validateValue(value, not, path, correlation))) problem("not validate the schema (not)");
-  result.matches += 2;
-}
-
-function isValid({ errors }: Result): boolean {
-  return errors.length === 0;
-}
-
-/** The first of the results with the most checks. */
-function bestOf(results: readonly Result[]): Result {
-  return results.reduce((best, one) => (one.matches > best.matches ? one : best));
-}
-
-/** An error that says itself where it is, which the real server reports without a field. */
-function ofNoField(problem: string): FieldError {
-  return invalidValue("<nil>", "", problem);
+  for (const name of names) if (!Object.hasOwn(value, name)) result.add(required(at(name)));
 }

@@ -58,7 +58,7 @@ export function* createObject(
   const isGenerated = prepareNew(context, kind, namespace, object);
   // Admission may have replaced the metadata.
   const { metadata } = object;
-  checkObject(kind, object, options.dryRun === true);
+  checkObject(kind, object, options);
   if (plugins.length > 0) {
     using _held = options.dryRun === true ? undefined : kind.hold?.(object, context);
     yield* admitThrough(plugins, "validate", { ...subject, name: metadata.name, object, old: undefined });
@@ -95,13 +95,13 @@ function dropSystemFields(metadata: Partial<ApiMetadata>): void {
   for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) delete metadata[field];
 }
 
-function checkObject(kind: Kind, object: ApiObject, isDryRun: boolean): void {
+function checkObject(kind: Kind, object: ApiObject, { dryRun = false, warn }: WriteOptions): void {
   const { metadata } = object;
   if (kind.custom !== undefined) checkCustomType(kind, object, metadata.name ?? "");
-  const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined) ?? [])];
+  const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined, warn) ?? [])];
   if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, metadata.name ?? "", errors);
   // The real server reports this only when storing, and without a specific reason.
-  if (!isDryRun && metadata.resourceVersion && metadata.resourceVersion !== "0") {
+  if (!dryRun && metadata.resourceVersion && metadata.resourceVersion !== "0") {
     throw plainFailure("resourceVersion should not be set on objects to be created");
   }
 }

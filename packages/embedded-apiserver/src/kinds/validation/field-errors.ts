@@ -56,7 +56,11 @@ export function tooLong(field: string, limitBytes: number): FieldError {
 
 /** A list has too many items. */
 export function tooMany(field: string, count: number, limit: number): FieldError {
-  return { field, reason: "FieldValueTooMany", message: `Too many: ${count}: must have at most ${limit} items` };
+  return {
+    field,
+    reason: "FieldValueTooMany",
+    message: `Too many: ${count}: must have at most ${limit} ${limit === 1 ? "item" : "items"}`,
+  };
 }
 
 function withDetail(text: string, detail: string): string {
