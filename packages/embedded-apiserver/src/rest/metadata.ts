@@ -131,7 +131,7 @@ function hasVersion(apiVersion = ""): boolean {
   return groupVersionProblem(apiVersion) === undefined && apiVersion !== "" && !apiVersion.endsWith("/");
 }
 
-const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+export const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
 function finalizerErrors({ finalizers = [] }: Partial<ApiMetadata>, field: string): FieldError[] {
   const errors = finalizers.flatMap((finalizer) => each(field, finalizer, labelKeyProblems(finalizer)));
