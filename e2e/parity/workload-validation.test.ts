@@ -133,6 +133,23 @@ test.for(Object.entries(statefulSets))("a StatefulSet with %s is refused", async
   expect(await api.post(`${apps}/statefulsets`, statefulSet)).toMatchSnapshot();
 });
 
+test("the template of a Deployment or ReplicaSet is validated only if its selector can be evaluated", async ({ api, apps }) => {
+  const labels = { app: "%[1]s" };
+  for (const [plural, selector] of [
+    ["deployments", { matchLabels: labels }],
+    ["replicasets", { matchLabels: labels }],
+    ["deployments", { matchLabels: { app: "a" } }],
+  ] as const) {
+    const { status, body } = await api.post(`${apps}/${plural}`, {
+      metadata: { name: "a" },
+      spec: { selector, template: templateOf(labels) },
+    });
+    const fields = (body.details.causes as readonly { readonly field: string }[]).map(({ field }) => field);
+    const template = ["spec.template.metadata.labels", "spec.template.labels"];
+    expect([status, fields]).toEqual([422, selector.matchLabels.app === "a" ? template : ["spec.selector.matchLabels", "spec.selector"]]);
+  }
+});
+
 test("what may not change of a workload does not", async ({ api, core, apps }) => {
   const batch = core.replace("/api/v1/", "/apis/batch/v1/");
   await api.create(`${apps}/daemonsets`, daemonSetNamed("a"));

@@ -64,9 +64,11 @@ function immutableSelector(selector: LabelSelector | null, old: ApiObject | unde
     : [invalidValue("spec.selector", selector, "field is immutable")];
 }
 
+/** A template is not validated if the selector cannot be evaluated. */
 function templateErrors(template: PodTemplate, selector: LabelSelector | null): FieldError[] {
+  if (selector !== null && !isUsable(selector)) return [];
   const { labels } = template.metadata;
-  const isUnmatched = selector === null || (isUsable(selector) && !selectsLabels(selector, labels));
+  const isUnmatched = selector === null || !selectsLabels(selector, labels);
   return [
     ...(isUnmatched ? [invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")] : []),
     ...podTemplateErrors(template, "spec.template"),
