@@ -13,7 +13,7 @@ import { capped, entriesOf, managerId, managersIn, type TimedFields, type TimedM
 import type { MergeType } from "./merge-type.ts";
 import { fieldElement } from "./path-element.ts";
 import { sharedSets } from "./shared-sets.ts";
-import { applyChange, ApplyConflicts, managersAfterUpdate, type Managers, type VersionedType, VersionGone } from "./updater.ts";
+import { applyChange, ApplyConflicts, managersAfterUpdate, type Managers, type VersionedType, VersionMismatch } from "./updater.ts";
 
 /**
  * Who owns which field of the objects of a kind, by one of its resources: the object itself or a subresource.
@@ -88,7 +88,7 @@ function entriesAfterWrite(
     return equalJson(entries, before) ? before : entries;
   } catch (error) {
     // As on the real server, a write does not fail because its fields cannot be tracked.
-    if (error instanceof ItemError || error instanceof VersionGone) return undefined;
+    if (error instanceof ItemError || error instanceof VersionMismatch) return undefined;
     throw error;
   }
 }
@@ -143,7 +143,7 @@ function isSame(before: TimedManagers, after: TimedManagers): boolean {
  * @param configuration - body of the request
  * @returns the merged object, before decoding and defaults, with `metadata.managedFields`
  * @throws ApiStatusError 400 if it is not a configuration of the kind, 409 if it changes fields of other managers without `force`, 500 if it
- *   does not match the schema, or if a manager names a version that the definition does not have any more
+ *   does not match the schema
  */
 export function applyConfiguration(
   write: FieldWrite,
@@ -214,7 +214,7 @@ function applyWith(write: FieldWrite, apply: Apply): { object: JsonObject | unde
     }
     return { object: object as JsonObject | undefined, managers: after };
   } catch (error) {
-    if (error instanceof VersionGone) throw plainFailure(error.message);
+    if (error instanceof VersionMismatch) throw plainFailure(error.message);
     if (!(error instanceof ApplyConflicts)) throw error;
     // Who used client-side apply does not conflict with it.
     const conflicts = manager === "kubectl" ? lastAppliedConflicts(type, apply.base, error.conflicts) : error.conflicts;

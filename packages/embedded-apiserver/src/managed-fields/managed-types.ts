@@ -56,6 +56,8 @@ export class ManagedTypes {
   }
 
   #convert(kind: Kind, object: JsonObject, version: string): JsonObject {
+    // Fields that the other version does not have are not dropped, as they are when the object is stored.
+    if (kind.custom !== undefined) return { ...object, apiVersion: version };
     const from = this.#kindIn(kind, String(object["apiVersion"]))?.conversion;
     const to = this.#kindIn(kind, version)?.conversion;
     if (from === to) return { ...object, apiVersion: version };

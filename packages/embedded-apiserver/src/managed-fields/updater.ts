@@ -1,4 +1,5 @@
 import { equalJson, type JsonValue } from "../json/json-value.ts";
+import { objectProblems, problemText } from "./check-object.ts";
 import { type Comparison, compareObjects, withoutFields } from "./compare-objects.ts";
 import { difference, emptySet, type FieldSet, intersection, isEmptySet, pathsOf, union } from "./field-set.ts";
 import { mergeObjects } from "./merge-objects.ts";
@@ -23,7 +24,7 @@ export type Managers = ReadonlyMap<string, ManagerFields>;
 
 /** The versions of a kind. */
 export interface VersionedType {
-  /** Type of the kind in a version; `undefined` if there is no such version any more. */
+  /** Type of the kind in a version, served or not; `undefined` if there is no such version. */
   typeIn(apiVersion: string): MergeType | undefined;
   /** The object in another version. @throws ConversionPending if a webhook has to convert it first */
   convert(object: JsonValue, apiVersion: string): JsonValue;
@@ -51,15 +52,11 @@ export class ApplyConflicts extends Error {
   }
 }
 
-/**
- * A manager of a custom resource names its fields in a version that the definition does not have any more.
- *
- * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/conversion/converter.go, `ConvertToVersion`.
- */
-export class VersionGone extends Error {
-  constructor(apiVersion: string) {
-    super(`request to convert CR to an invalid group/version: ${apiVersion}`);
-    this.name = "VersionGone";
+/** An object cannot be converted to the version of its kind in which a manager names its fields: the version is gone, or lacks one of its fields. */
+export class VersionMismatch extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "VersionMismatch";
   }
 }
 
@@ -78,10 +75,10 @@ export interface Change {
  *
  * Source of this file: sigs.k8s.io/structured-merge-diff/v6 v6.3.3 merge/update.go.
  *
- * @throws ItemError if an item of a list cannot be identified; VersionGone
+ * @throws ItemError if an item of a list cannot be identified; VersionMismatch
  */
 export function managersAfterUpdate(given: Change, live: JsonValue, changed: JsonValue): Managers {
-  const change = inSchema(given);
+  const change = inSchema(given, live);
   const { managers, comparison } = afterChange(change, live, changed, true);
   const { apiVersion, manager, versions } = change;
   const before = managers.get(manager)?.fields ?? emptySet;
@@ -101,10 +98,10 @@ export interface Applied {
  * Merges an applied configuration into a live object, and removes what the manager applied before but not now.
  *
  * @param force - whether the manager takes fields of others
- * @throws ApplyConflicts without `force`; ItemError if an item of a list cannot be identified; VersionGone
+ * @throws ApplyConflicts without `force`; ItemError if an item of a list cannot be identified; VersionMismatch
  */
 export function applyChange(given: Change, live: JsonValue, applied: JsonValue, force: boolean): Applied {
-  const change = inSchema(given);
+  const change = inSchema(given, live);
   const { versions, apiVersion, manager } = change;
   const type = typeOf(versions, apiVersion);
   const last = change.managers.get(manager);
@@ -116,16 +113,36 @@ export function applyChange(given: Change, live: JsonValue, applied: JsonValue, 
   return { object: equalJson(live, object) ? undefined : object, managers: after.managers };
 }
 
-/** The managers as the current schema names their fields. @throws VersionGone */
-function inSchema(change: Change): Change {
-  const { versions, managers } = change;
+/** The managers as the current schema names their fields. @throws VersionMismatch */
+function inSchema(change: Change, live: JsonValue): Change {
+  const { versions, managers, apiVersion } = change;
   if (!versions.mayChange) return change;
+  for (const version of new Set([...managers.values()].map((manager) => manager.apiVersion)))
+    if (version !== apiVersion) converted(versions, live, version, "");
   const current = [...managers].map(([id, manager]): [string, ManagerFields] => {
-    const type = versions.typeIn(manager.apiVersion);
-    if (type === undefined) throw new VersionGone(manager.apiVersion);
-    return [id, { ...manager, fields: fieldsInSchema(manager.fields, type) }];
+    const fields = fieldsInSchema(manager.fields, typeOf(versions, manager.apiVersion));
+    return [id, { ...manager, fields }];
   });
   return { ...change, managers: new Map(current) };
+}
+
+/**
+ * The object in another version, with whose schema it has to agree.
+ *
+ * Source: k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal/versionconverter.go, and `ConvertToVersion` of k8s.io/apiextensions-apiserver
+ * v0.36.3 pkg/apiserver/conversion/converter.go.
+ *
+ * @param attempt - what an error begins with
+ * @throws VersionMismatch
+ */
+function converted(versions: VersionedType, object: JsonValue, apiVersion: string, attempt: string): JsonValue {
+  if (!versions.mayChange) return versions.convert(object, apiVersion);
+  const type = versions.typeIn(apiVersion);
+  if (type === undefined) throw new VersionMismatch(`${attempt}request to convert CR to an invalid group/version: ${apiVersion}`);
+  const result = versions.convert(object, apiVersion);
+  const problems = objectProblems(type, result, false);
+  if (problems.length > 0) throw new VersionMismatch(`${attempt}${problemText(problems)}`);
+  return result;
 }
 
 function typeOf(versions: VersionedType, apiVersion: string): MergeType {
@@ -146,8 +163,11 @@ function afterChange(
     const known = comparisons.get(version);
     const type = versions.typeIn(version);
     if (known !== undefined || type === undefined) return known;
-    const [left, right] = [old, changed].map((object) => (version === apiVersion ? object : versions.convert(object, version)));
-    const made = withoutFields(compareObjects(type, left ?? null, right ?? null), versions.resetFields(version));
+    const [left, right] =
+      version === apiVersion
+        ? [old, changed]
+        : [versions.convert(old, version), converted(versions, changed, version, "failed to convert new object: ")];
+    const made = withoutFields(compareObjects(type, left, right), versions.resetFields(version));
     comparisons.set(version, made);
     return made;
   };
@@ -179,12 +199,17 @@ function withManager(managers: Managers, manager: string, fields: ManagerFields)
   return result;
 }
 
+const pruning = "failed to prune fields: ";
+
 /** Removes what the manager applied last, did not apply now, and nobody else owns. */
 function pruned({ versions, apiVersion, managers, manager }: Change, merged: JsonValue, last: ManagerFields | undefined): JsonValue {
   if (last === undefined || isEmptySet(last.fields)) return merged;
   const type = versions.typeIn(last.apiVersion);
   if (type === undefined) return merged;
-  const inLastVersion = last.apiVersion === apiVersion ? merged : versions.convert(merged, last.apiVersion);
+  const inLastVersion =
+    last.apiVersion === apiVersion
+      ? merged
+      : converted(versions, merged, last.apiVersion, `${pruning}failed to convert merged object to last applied version: `);
   const lastFields = withNamedFields(last.fields, type);
   const without = removeFields(type, inLastVersion, lastFields);
   const owned = addBackOwned({ versions, apiVersion: last.apiVersion, managers, manager }, inLastVersion, without);
@@ -192,7 +217,7 @@ function pruned({ versions, apiVersion, managers, manager }: Change, merged: Jso
   const ownedFields = withNamedFields(fieldsOfObject(type, owned), type);
   // What is gone but was not applied by this manager comes back.
   const result = removeFields(type, inLastVersion, intersection(difference(mergedFields, ownedFields), lastFields));
-  return last.apiVersion === apiVersion ? result : versions.convert(result, apiVersion);
+  return last.apiVersion === apiVersion ? result : converted(versions, result, apiVersion, pruning);
 }
 
 /** Adds back what other managers, or the new configuration, own. */
@@ -206,7 +231,21 @@ function addBackOwned({ versions, apiVersion, managers }: Change, merged: JsonVa
     const owned = ownedIn.get(version);
     const type = versions.typeIn(version);
     if (owned === undefined || type === undefined) continue;
-    if (version !== current) [all, rest, current] = [versions.convert(all, version), versions.convert(rest, version), version];
+    if (version !== current) {
+      all = converted(
+        versions,
+        all,
+        version,
+        `${pruning}failed add back owned items: failed to convert merged object at version ${version}: `,
+      );
+      rest = converted(
+        versions,
+        rest,
+        version,
+        `${pruning}failed add back owned items: failed to convert pruned object at version ${version}: `,
+      );
+      current = version;
+    }
     const allFields = withNamedFields(fieldsOfObject(type, all), type);
     const kept = union(withNamedFields(fieldsOfObject(type, rest), type), withNamedFields(owned, type));
     rest = removeFields(type, all, difference(allFields, kept));
