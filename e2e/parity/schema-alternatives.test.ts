@@ -41,12 +41,11 @@ const schema = {
   },
 };
 
-/** Fields of a definition's objects are validated in random order. */
+/** Causes by their fields, because the real server validates the fields of an object in random order. */
 function problems({ status, body }: Answer): unknown {
-  const causes = ((body.details?.causes ?? []) as { field: string; message: string; reason: string }[]).map(
-    ({ field, reason, message }) => `${field}: ${reason}: ${message}`,
-  );
-  return [status, ...causes];
+  const causes: readonly { field: string; message: string; reason: string }[] = body.details?.causes ?? [];
+  const byField = causes.toSorted((a, b) => Number(a.field > b.field) - Number(a.field < b.field));
+  return [status, ...byField.map(({ field, reason, message }) => `${field}: ${reason}: ${message}`)];
 }
 
 async function specs(api: Api, definition: { path: string; apiVersion: string; kind: string }, all: readonly object[]): Promise<void> {
