@@ -40,3 +40,7 @@ test.each(["email", "hostname", "duration", "uri"])(
     expect(texts.map((text) => isOfFormat(format, text))).toEqual(texts.map(() => false));
   },
 );
+
+test("a long number is not a duration, and is found not to be one at once", () => {
+  expect(isOfFormat("duration", "1".repeat(200_000))).toBe(false);
+});

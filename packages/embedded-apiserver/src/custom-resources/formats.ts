@@ -116,7 +116,8 @@ function isIsbn13(value: string): boolean {
 /** A duration of Go, or any text with a number and a unit of Scala. Source: strfmt/duration.go. */
 function isDuration(value: string): boolean {
   if (/^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/.test(value)) return true;
-  return [...value.matchAll(/\d+\s*([A-Za-zµ]+)/g)].some(([, unit = ""]) => isUnit(unit.toLowerCase()));
+  // A number that is not followed by a unit is read once, not from each of its digits.
+  return [...value.matchAll(/(?<!\d)\d+\s*([A-Za-zµ]+)/g)].some(([, unit = ""]) => isUnit(unit.toLowerCase()));
 }
 
 function isUnit(unit: string): boolean {
