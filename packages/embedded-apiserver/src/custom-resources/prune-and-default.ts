@@ -10,13 +10,13 @@ import type { JsonSchema } from "./crd-fields.ts";
  * @param unknown - collects the paths of the removed fields
  */
 export function prune(value: JsonValue, schema: JsonSchema, unknown: string[], path = ""): void {
+  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true;
   if (Array.isArray(value)) {
-    if (schema.items === undefined) return;
-    for (const [index, item] of value.entries()) prune(item, schema.items, unknown, `${path}[${index}]`);
+    const items = schema.items ?? (preserves ? undefined : {});
+    if (items !== undefined) for (const [index, item] of value.entries()) prune(item, items, unknown, `${path}[${index}]`);
     return;
   }
   if (!isJsonObject(value)) return;
-  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true;
   const { properties = {}, additionalProperties } = schema;
   for (const [name, member] of Object.entries(value)) {
     const place = path === "" ? name : `${path}.${name}`;

@@ -71,6 +71,9 @@ test.each<[JsonValue, JsonSchema, string[]]>([
       ofNoField('"spec" must validate all the schemas (allOf). None validated'),
     ],
   ],
+  [2.5, { type: "number", enum: [1, 2] }, []],
+  [3.5, { type: "number", enum: [1, 2] }, ['spec: Unsupported value: 3.5: supported values: "1", "2"']],
+  ["ab", { maxLength: 1 }, ["spec: Too long: may not be more than 1 byte"]],
   ["a", { not: { enum: ["a"] } }, [ofNoField('"spec" must not validate the schema (not)')]],
   [
     5,

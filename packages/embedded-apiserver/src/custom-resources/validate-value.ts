@@ -118,9 +118,14 @@ function typeName(value: JsonValue): string {
 
 /** Null is none of the values, also if it is one of those that are listed. */
 function enumErrors(value: JsonValue, { enum: allowed = [] }: JsonSchema, path: string): FieldError[] {
-  if (allowed.length === 0 || (value !== null && allowed.some((one) => equalJson(one, value)))) return [];
+  if (allowed.length === 0 || (value !== null && allowed.some((one) => isListed(value, one)))) return [];
   const texts = allowed.map((one) => (typeof one === "string" ? one : jsonText(one)));
   return [notSupported(fieldOf(path), value, texts)];
+}
+
+/** A number is compared with an integer by its integral part. Source: values.go and validator.go, where a value takes the type of the listed one. */
+function isListed(value: JsonValue, one: JsonValue): boolean {
+  return equalJson(one, typeof value === "number" && isInteger(one) ? Math.trunc(value) : value);
 }
 
 function textErrors(value: string, schema: JsonSchema, path: string): FieldError[] {

@@ -51,7 +51,8 @@ export function notFoundField(field: string, value: unknown, detail: string = ""
 
 /** A string is too long. */
 export function tooLong(field: string, limitBytes: number): FieldError {
-  return { field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${limitBytes} bytes` };
+  const unit = limitBytes === 1 ? "byte" : "bytes";
+  return { field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${limitBytes} ${unit}` };
 }
 
 /** A list has too many items. */
