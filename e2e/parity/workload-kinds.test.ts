@@ -136,6 +136,16 @@ test("generations count changes of the spec, and a DaemonSet's changes of the te
   expect(await metadataOf({ metadata: { annotations: { "deprecated.daemonset.template.generation": "9" } } })).toEqual([3, "2"]);
 });
 
+test("the generation of a PodTemplate counts changes of the template", async ({ api, core }) => {
+  const path = `${core}/podtemplates`;
+  await api.create(path, { metadata: { name: "a" }, template: templateOf({ app: "web" }) });
+  const generation = async (patch: object): Promise<number> => (await api.patch("merge", `${path}/a`, patch)).body.metadata.generation;
+
+  expect(await generation({ metadata: { labels: { a: "b" } } })).toBe(1);
+  expect(await generation({ template: { spec: { hostNetwork: true } } })).toBe(2);
+  expect(await generation({ template: { metadata: { labels: { app: "web" } } } })).toBe(2);
+});
+
 test("StatefulSets and ReplicationControllers can be scaled, Jobs and DaemonSets cannot", async ({ api, core, apps }) => {
   await api.create(`${apps}/statefulsets`, statefulSetNamed("a", { replicas: 0 }));
   await api.create(`${core}/replicationcontrollers`, {

@@ -1,3 +1,4 @@
+import { equalJson } from "../../json/json-value.ts";
 import type { Kind } from "../kind.ts";
 import { nameColumn, templateColumnsOf } from "../columns/columns.ts";
 import { formatLabels } from "../../selectors/label-selector-text.ts";
@@ -17,6 +18,9 @@ export const podTemplateKind: Kind = {
   hasGeneration: true,
   applyDefaults(object) {
     applyPodSpecDefaults((object["template"] as PodTemplate).spec);
+  },
+  prepareForUpdate(object, old) {
+    if (!equalJson(object["template"], old["template"])) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   validate: (object) => podTemplateErrors(object["template"], "template"),
   columns: [
