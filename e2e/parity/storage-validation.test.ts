@@ -14,6 +14,7 @@ test("storage and attributes classes are validated", async ({ api, namespace }) 
       "empty parameter": storageClass({ parameters: { "": "a" } }),
       "reclaim policy": storageClass({ reclaimPolicy: "Recycle" }),
       "binding mode": storageClass({ volumeBindingMode: "Later" }),
+      "a topology without labels": storageClass({ allowedTopologies: [{}] }),
       topologies: storageClass({ allowedTopologies: [{ matchLabelExpressions: [{ key: "a b", values: [] }] }] }),
       "topology twice": storageClass({
         allowedTopologies: [

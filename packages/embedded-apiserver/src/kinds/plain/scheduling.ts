@@ -2,7 +2,7 @@ import { forbidden } from "../../errors/api-status-error.ts";
 import type { ApiObject, FieldError, Kind, WriteContext } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { declarativeErrors } from "../validation/declarative.ts";
-import { duplicate, forbiddenField, notSupported } from "../validation/field-errors.ts";
+import { duplicate, forbiddenField, notSupported, required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { labelsErrors } from "../validation/labels.ts";
 import type { Toleration } from "../pod/pod-fields.ts";
@@ -97,7 +97,8 @@ function priorityClassErrors(priorityClass: ApiObject, old: ApiObject | undefine
   else if (!name.startsWith("system-") && value > highestUserPriority)
     errors.push(forbiddenField("value", `maximum allowed value of a user defined priority is ${highestUserPriority}`));
   const policy: string = priorityClass["preemptionPolicy"];
-  if (policy !== "Never" && policy !== "PreemptLowerPriority")
+  if (policy === "") errors.push(required("preemptionPolicy"));
+  else if (policy !== "Never" && policy !== "PreemptLowerPriority")
     errors.push(notSupported("preemptionPolicy", policy, ["PreemptLowerPriority", "Never"]));
   return errors;
 }

@@ -36,6 +36,7 @@ export interface PodSpec {
   securityContext?: PodSecurityContext;
   imagePullSecrets?: { name?: string }[];
   hostname?: string;
+  hostnameOverride?: string;
   subdomain?: string;
   affinity?: Affinity;
   schedulerName?: string;

@@ -1,5 +1,5 @@
 import type { FieldError } from "../kind.ts";
-import { invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
+import { forbiddenField, invalidValue, notFoundField, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { each, labelsErrors } from "../validation/labels.ts";
 import { dnsLabelProblems, dnsSubdomainProblems, inclusiveRange, ipProblems, underscoreSubdomainProblems } from "../validation/names.ts";
 import type { Container, PodSpec } from "./pod-fields.ts";
@@ -31,6 +31,7 @@ export function podSpecErrors(spec: PodSpec, field: string, isPod: boolean): Fie
     ...gateErrors(spec.schedulingGates ?? [], spec.readinessGates ?? [], field),
     ...spreadErrors(spec.topologySpreadConstraints ?? [], `${field}.topologySpreadConstraints`),
     ...hostUsersErrors(spec, field),
+    ...hostnameOverrideErrors(spec, `${field}.hostnameOverride`),
     ...nameErrors(spec, field),
     ...tolerationsErrors(spec.tolerations ?? [], `${field}.tolerations`),
     ...hostAliasErrors(spec, `${field}.hostAliases`),
@@ -74,6 +75,17 @@ function hostPortErrors({ hostNetwork, containers }: PodSpec, field: string, isP
         : [];
     }),
   );
+}
+
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, `validatePodHostName`. */
+function hostnameOverrideErrors({ hostnameOverride: name, setHostnameAsFQDN, hostNetwork }: PodSpec, field: string): FieldError[] {
+  if (name === undefined) return [];
+  return [
+    ...(setHostnameAsFQDN === true ? [forbiddenField(field, "may not be specified when setHostnameAsFQDN is true")] : []),
+    ...(hostNetwork === true ? [forbiddenField(field, "may not be specified when hostNetwork is true")] : []),
+    ...(Buffer.byteLength(name) > 64 ? [tooLong(field, 64)] : []),
+    ...each(field, name, dnsSubdomainProblems(name)),
+  ];
 }
 
 function nameErrors(
