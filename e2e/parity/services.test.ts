@@ -227,3 +227,25 @@ test("a service without a selector is left alone, and Endpoints that somebody wr
   await api.patch("merge", `${core}/endpoints/web`, { metadata: { labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } } });
   await read(api, core, namespace, (_, slices) => expect(slices).toEqual([]));
 });
+
+test("a service is answered with warnings about fields that are deprecated or ignored", async ({ api, core }) => {
+  const ports = [{ port: 80 }];
+  const externalIPs = ["192.0.2.1"];
+  const answers: unknown[] = [];
+  for (const [spec, annotations = {}] of [
+    [{ ports }],
+    [{ ports, clusterIP: "None", sessionAffinity: "ClientIP", externalIPs, loadBalancerIP: "192.0.2.2" }],
+    [{ ports, externalIPs, externalName: "a.example.com" }],
+    [{ type: "ExternalName", externalName: "a.example.com", externalIPs }],
+    [{ ports, trafficDistribution: "PreferClose" }, { "service.kubernetes.io/topology-aware-hints": "auto" }],
+    [{ ports, trafficDistribution: "Near" }],
+    [{ ports, trafficDistribution: "Near", externalName: "a" }],
+  ] as const) {
+    const { status, headers, body } = await api.post(`${core}/services?dryRun=All`, { metadata: { name: "a", annotations }, spec });
+    answers.push([status, headers["warning"] ?? (status === 201 ? "no warning" : body.message)]);
+  }
+  await api.create(`${core}/services`, { metadata: { name: "b" }, spec: { ports, externalIPs } });
+  const changed = await api.patch("merge", `${core}/services/b`, { metadata: { labels: { a: "b" } } });
+  const status = await api.patch("merge", `${core}/services/b/status`, { metadata: { labels: { a: "c" } } });
+  expect([...answers, changed.headers["warning"], status.headers["warning"]]).toMatchSnapshot();
+});

@@ -82,6 +82,7 @@ const cronJobs: Readonly<Record<string, object>> = {
     failedJobsHistoryLimit: -1,
   }),
   "a selector": cronJobNamed("a", {}, { selector: { matchLabels: { a: "b" } }, manualSelector: true }),
+  "limits of indexes without indexes": cronJobNamed("a", {}, { backoffLimitPerIndex: 1, maxFailedIndexes: 1 }),
   "a name that is too long": cronJobNamed("a".repeat(53)),
 };
 

@@ -102,7 +102,11 @@ export function jobSpecErrors(spec: JobSpec, field: string): FieldError[] {
     ...(spec.completionMode === undefined || ["NonIndexed", "Indexed"].includes(spec.completionMode)
       ? []
       : [notSupported(`${field}.completionMode`, spec.completionMode, ["NonIndexed", "Indexed"])]),
-    ...(isIndexed(spec) ? indexedErrors(spec, field) : spec.completionMode === "NonIndexed" ? nonIndexedErrors(spec, field) : []),
+    ...(isIndexed(spec)
+      ? indexedErrors(spec, field)
+      : (spec.completionMode ?? "NonIndexed") === "NonIndexed"
+        ? nonIndexedErrors(spec, field)
+        : []),
     ...podFailurePolicyErrors(spec, `${field}.podFailurePolicy`),
     ...successPolicyErrors(spec, `${field}.successPolicy`),
     ...replacementErrors(spec, `${field}.podReplacementPolicy`),

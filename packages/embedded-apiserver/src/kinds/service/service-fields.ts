@@ -27,6 +27,7 @@ export interface ServiceSpec {
   allocateLoadBalancerNodePorts?: boolean;
   loadBalancerClass?: string;
   internalTrafficPolicy?: string;
+  trafficDistribution?: string;
 }
 
 export interface ServiceStatus {

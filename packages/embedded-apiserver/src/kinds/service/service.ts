@@ -11,6 +11,7 @@ import {
 } from "./service-fields.ts";
 import { serviceColumns } from "./service-columns.ts";
 import { dnsLabelProblems } from "../validation/names.ts";
+import { serviceWarnings } from "./service-warnings.ts";
 import { serviceErrors } from "./validate-service.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/registry/core/service/{strategy.go,storage}. */
@@ -53,7 +54,11 @@ export const serviceKind: Kind = {
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
   nameProblems: dnsLabelProblems,
-  validate: serviceErrors,
+  validate(service, old, warn, scope) {
+    const errors = serviceErrors(service, old);
+    if (errors.length === 0 && scope === undefined && warn !== undefined) for (const warning of serviceWarnings(service)) warn(warning);
+    return errors;
+  },
   columns: serviceColumns,
 };
 

@@ -14,6 +14,7 @@ const protocols = ["SCTP", "TCP", "UDP"];
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const affinities = ["ClientIP", "None"];
 const trafficPolicies = ["Cluster", "Local"];
+const trafficDistributions: readonly string[] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 
 function isHeadless({ clusterIPs = [] }: ServiceSpec): boolean {
   return clusterIPs.length === 1 && clusterIPs[0] === "None";
@@ -185,7 +186,7 @@ function isCidr(text: string): boolean {
 }
 
 function trafficErrors(spec: ServiceSpec): FieldError[] {
-  const { externalTrafficPolicy, healthCheckNodePort = 0, internalTrafficPolicy } = spec;
+  const { externalTrafficPolicy, healthCheckNodePort = 0, internalTrafficPolicy, trafficDistribution } = spec;
   const errors: FieldError[] = [];
   if (!isExternallyAccessible(spec)) {
     if (externalTrafficPolicy !== undefined)
@@ -204,6 +205,8 @@ function trafficErrors(spec: ServiceSpec): FieldError[] {
   }
   if (internalTrafficPolicy !== undefined && !trafficPolicies.includes(internalTrafficPolicy))
     errors.push(notSupported("spec.internalTrafficPolicy", internalTrafficPolicy, trafficPolicies));
+  if (trafficDistribution !== undefined && !trafficDistributions.includes(trafficDistribution))
+    errors.push(notSupported("spec.trafficDistribution", trafficDistribution, trafficDistributions));
   return errors;
 }
 
