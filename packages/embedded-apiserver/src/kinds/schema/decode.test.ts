@@ -83,6 +83,12 @@ describe("decode", () => {
     expect(() => decode(pod, podWith(spec))).toThrow(message);
   });
 
+  test("names the version of a type in an error", () => {
+    expect(() => decode("io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler", { spec: [] })).toThrow(
+      "json: cannot unmarshal array into Go struct field HorizontalPodAutoscaler.spec of type v2.HorizontalPodAutoscalerSpec",
+    );
+  });
+
   test("refuses a MicroTime without six fractional digits", () => {
     const lease = { metadata: { name: "a" }, spec: { renewTime: "2026-01-01T00:00:00Z" } };
 

@@ -263,7 +263,7 @@ function goTypeName(schema: TypeSchema): string {
   if ("goType" in schema && schema.goType !== undefined) return schema.goType;
   switch (schema.type) {
     case "struct":
-      return schema.definition.split(".").slice(-2).join(".");
+      return `${schema.definition.split(".").at(-2) ?? "v1"}.${shortName(schema.definition)}`;
     case "map":
       return `map[string]${goTypeName(schema.values)}`;
     case "array":
