@@ -55,12 +55,8 @@ export const customResourceDefinitionKind: Kind = {
       status: { ...status, conditions: [...(status.conditions ?? []).filter(({ type }) => type !== "Terminating"), terminating] },
     };
   },
-  validate(definition, old, warn, scope) {
-    const errors = crdErrors(definition, old);
-    if (warn === undefined || scope === "status" || errors.length > 0) return errors;
-    for (const warning of formatWarnings(definition["spec"], old?.["spec"])) warn(warning);
-    return errors;
-  },
+  validate: crdErrors,
+  warnings: (definition, old) => formatWarnings(definition["spec"], old?.["spec"]),
   columns: [
     nameColumn,
     {

@@ -10,7 +10,7 @@ import { compileJsonPath } from "../json/json-path.ts";
 import { deprecationOf } from "./deprecation.ts";
 import { decodeEmbeddedObjects, dropMalformedTypes, mayEmbedObjects } from "./embedded-objects.ts";
 import { applySchemaDefaults, hasDefaults, prune, pruneNulls } from "./prune-and-default.ts";
-import { customErrors } from "./validate-custom.ts";
+import { customErrors, finalizerWarnings } from "./validate-custom.ts";
 
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -74,6 +74,7 @@ export function customKind(spec: CrdSpec, version: CrdVersion, isTerminating: ()
       if (!equalJson(counted(object, hasStatus), counted(old, hasStatus))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
     },
     validate: customErrors(schema, scale),
+    warnings: finalizerWarnings,
     fieldSelectors: Object.fromEntries(
       (version.selectableFields ?? []).map(({ jsonPath }) => {
         const find = compileJsonPath(jsonPath);

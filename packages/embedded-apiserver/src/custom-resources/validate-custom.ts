@@ -2,7 +2,8 @@ import { expressions } from "../cel/engine.ts";
 import type { JsonValue } from "../json/json-value.ts";
 import type { ApiObject, CustomKind, FieldError, Kind } from "../kinds/kind.ts";
 import { required } from "../kinds/validation/field-errors.ts";
-import { annotationsErrors, standardFinalizers } from "../rest/metadata.ts";
+import { standardFinalizers } from "../kinds/validation/finalizers.ts";
+import { annotationsErrors } from "../rest/metadata.ts";
 import { Correlation } from "./correlation.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { scaleErrors } from "./custom-scale.ts";
@@ -48,7 +49,7 @@ function statusErrors(object: Readonly<ApiObject>, schema: JsonSchema, correlati
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/strategy.go, `generateWarningsFromObj`, and validator.go.
  */
-function finalizerWarnings(object: Readonly<ApiObject>, old: Readonly<ApiObject> | undefined): readonly string[] {
+export function finalizerWarnings(object: Readonly<ApiObject>, old: Readonly<ApiObject> | undefined): readonly string[] {
   const known: ReadonlySet<string> = new Set([...standardFinalizers, ...(old?.metadata.finalizers ?? [])]);
   return [...new Set(object.metadata.finalizers)]
     .filter((finalizer) => !finalizer.includes("/") && !known.has(finalizer))
@@ -79,10 +80,8 @@ export function customErrors(schema: JsonSchema, scale?: CustomKind["scale"]): N
       rules = expressions().createRuleValidator(schema);
       areRulesCompiled = true;
     }
-    if (rules !== undefined)
-      if ([...errors, ...blockingMetadata(object)].some(({ reason }) => blocking.has(reason))) errors.push(notChecked);
-      else errors.push(...rules.validate(object, { old, correlation, warn }));
-    if (errors.length === 0 && scope === undefined) for (const warning of finalizerWarnings(object, old)) warn?.(warning);
-    return errors;
+    if (rules === undefined) return errors;
+    if ([...errors, ...blockingMetadata(object)].some(({ reason }) => blocking.has(reason))) return [...errors, notChecked];
+    return [...errors, ...rules.validate(object, { old, correlation, warn })];
   };
 }

@@ -122,6 +122,8 @@ export interface Kind {
    * the status.
    */
   readonly validate?: (object: ApiObject, old: ApiObject | undefined, warn?: (message: string) => void, scope?: "status") => FieldError[];
+  /** Warnings for the client about a valid object that is created or, with `old`, updated; a write of the status has none. */
+  readonly warnings?: (object: Readonly<ApiObject>, old: Readonly<ApiObject> | undefined) => readonly string[];
   /**
    * Prepares a new object after defaulting and before validation: initial status, allocated addresses, admission. @throws ApiStatusError if
    * admission refuses it

@@ -1,5 +1,6 @@
 import type { ApiObject, FieldError, Kind } from "./kind.ts";
 import { ageColumn, nameColumn } from "./columns/columns.ts";
+import { standardFinalizers } from "./validation/finalizers.ts";
 import { labelKeyProblems } from "./validation/label-syntax.ts";
 import { each } from "./validation/labels.ts";
 import { dnsLabelProblems } from "./validation/names.ts";
@@ -69,7 +70,7 @@ function namespaceErrors(namespace: ApiObject, old: ApiObject | undefined): Fiel
 /** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateFinalizerName. */
 function finalizerErrors(finalizers: readonly string[], field: string): FieldError[] {
   return finalizers.flatMap((name) => {
-    const isStandard = name.includes("/") || ["kubernetes", "orphan", "foregroundDeletion"].includes(name);
+    const isStandard = name.includes("/") || standardFinalizers.has(name);
     const problem = "name is neither a standard finalizer name nor is it fully qualified";
     return [...each(field, name, labelKeyProblems(name)), ...(isStandard ? [] : [invalidValue(field, name, problem)])];
   });

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../json/json-value.ts";
 import { GoValue } from "./go-value.ts";
 import { once } from "../kinds/schema/once.ts";
-import { type OpenApiSchema, openApiDefinitions } from "../kinds/schema/schema.ts";
+import { type OpenApiSchema, openApiDefinitions, referredDefinition } from "../kinds/schema/schema.ts";
 
 /**
  * How values are compared and merged. A type allows up to three kinds of values; a value decides which of them applies.
@@ -97,9 +97,9 @@ export function mergeTypeOfSchema(schema: OpenApiSchema, preservesUnknown = fals
 }
 
 function referredType(schema: OpenApiSchema, preserves: boolean): MergeType {
-  const reference = schema.$ref ?? (schema.allOf?.length === 1 ? schema.allOf[0]?.$ref : undefined);
-  if (reference === undefined) return mergeTypeOfSchema(schema, preserves);
-  const type = mergeTypeOf(reference.slice(reference.lastIndexOf("/") + 1));
+  const definition = referredDefinition(schema);
+  if (definition === undefined) return mergeTypeOfSchema(schema, preserves);
+  const type = mergeTypeOf(definition);
   const mapKind = schema["x-kubernetes-map-type"];
   if (mapKind === undefined || type.map === undefined) return type;
   return { ...type, map: { ...type.map, isAtomic: mapKind === "atomic" } };

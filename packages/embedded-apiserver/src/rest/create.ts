@@ -98,8 +98,9 @@ function dropSystemFields(metadata: Partial<ApiMetadata>): void {
 function checkObject(kind: Kind, object: ApiObject, { dryRun = false, warn }: WriteOptions): void {
   const { metadata } = object;
   if (kind.custom !== undefined) checkCustomType(kind, object, metadata.name ?? "");
-  const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined, warn) ?? [])];
+  const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined) ?? [])];
   if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, metadata.name ?? "", errors);
+  if (warn !== undefined) for (const warning of kind.warnings?.(object, undefined) ?? []) warn(warning);
   // The real server reports this only when storing, and without a specific reason.
   if (!dryRun && metadata.resourceVersion && metadata.resourceVersion !== "0") {
     throw plainFailure("resourceVersion should not be set on objects to be created");

@@ -3,6 +3,7 @@ import { equalJson } from "../json/json-value.ts";
 import { groupVersionProblem } from "../kinds/api-version.ts";
 import type { ApiMetadata, ApiObject, FieldError, Kind } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../kinds/validation/field-errors.ts";
+import { standardFinalizers } from "../kinds/validation/finalizers.ts";
 import { each, labelsErrors } from "../kinds/validation/labels.ts";
 import { dnsLabelProblems, dnsSubdomainProblems, pathSegmentPrefixProblems, pathSegmentProblems } from "../kinds/validation/names.ts";
 import { labelKeyProblems } from "../kinds/validation/label-syntax.ts";
@@ -130,8 +131,6 @@ function ownerErrors({ ownerReferences = [] }: Partial<ApiMetadata>, field: stri
 function hasVersion(apiVersion = ""): boolean {
   return groupVersionProblem(apiVersion) === undefined && apiVersion !== "" && !apiVersion.endsWith("/");
 }
-
-export const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
 function finalizerErrors({ finalizers = [] }: Partial<ApiMetadata>, field: string): FieldError[] {
   const errors = finalizers.flatMap((finalizer) => each(field, finalizer, labelKeyProblems(finalizer)));

@@ -203,6 +203,7 @@ function finishUpdate(
     ...(kind.validate?.(object, old, warn, scope) ?? []),
   ];
   if (errors.length > 0) throw invalid({ kind: kind.kind, group: storageFormOf(kind).group }, object.metadata.name ?? "", errors);
+  if (warn !== undefined && scope === undefined) for (const warning of kind.warnings?.(object, old) ?? []) warn(warning);
 }
 
 function countSpecChange(object: ApiObject, old: Readonly<ApiObject>, scope: "status" | undefined): void {

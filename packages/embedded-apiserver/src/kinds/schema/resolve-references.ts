@@ -1,4 +1,4 @@
-import { openApiDefinitions, type OpenApiSchema } from "./schema.ts";
+import { openApiDefinitions, referredDefinition, type OpenApiSchema } from "./schema.ts";
 
 /** A schema without references. */
 export type ResolvedSchema = Omit<OpenApiSchema, "$ref" | "properties" | "items" | "additionalProperties"> & {
@@ -16,9 +16,8 @@ export type ResolvedSchema = Omit<OpenApiSchema, "$ref" | "properties" | "items"
  * @param outer - definitions around the schema
  */
 export function resolveReferences(schema: OpenApiSchema, outer: readonly string[] = []): ResolvedSchema {
-  const reference = schema.$ref ?? schema.allOf?.find(({ $ref }) => $ref !== undefined)?.$ref;
-  if (reference !== undefined) {
-    const definition = reference.slice(reference.lastIndexOf("/") + 1);
+  const definition = referredDefinition(schema);
+  if (definition !== undefined) {
     const referred = outer.includes(definition) ? undefined : openApiDefinitions()[definition];
     return referred === undefined ? { type: "object" } : resolveReferences(referred, [...outer, definition]);
   }

@@ -173,12 +173,15 @@ const namedTypes: Readonly<Record<string, TypeSchema>> = {
   [`${apiExtensions}.JSON`]: { type: "any" },
 };
 
+/** Definition that a schema stands for; a reference with a description is wrapped in `allOf`. */
+export function referredDefinition({ $ref, allOf }: OpenApiSchema): string | undefined {
+  const reference = $ref ?? allOf?.[0]?.$ref;
+  return reference?.slice(reference.lastIndexOf("/") + 1);
+}
+
 function typeOf(openApi: OpenApiSchema): TypeSchema {
-  const reference = openApi.$ref ?? openApi.allOf?.[0]?.$ref;
-  if (reference !== undefined) {
-    const definition = reference.slice(reference.lastIndexOf("/") + 1);
-    return namedTypes[definition] ?? structSchema(definition);
-  }
+  const definition = referredDefinition(openApi);
+  if (definition !== undefined) return namedTypes[definition] ?? structSchema(definition);
   switch (openApi.type) {
     case "object":
       return typeof openApi.additionalProperties === "object"

@@ -6,7 +6,7 @@ import type { ServiceSpec } from "./service-fields.ts";
  *
  * Source: Kubernetes v1.36.3 pkg/api/service/warnings.go.
  */
-export function serviceWarnings({ metadata, spec }: ApiObject): readonly string[] {
+export function serviceWarnings({ metadata, spec }: Readonly<ApiObject>): readonly string[] {
   const {
     type,
     clusterIP,

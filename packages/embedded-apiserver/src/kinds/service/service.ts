@@ -54,11 +54,8 @@ export const serviceKind: Kind = {
   },
   fieldSelectors: { "spec.clusterIP": (service) => service["spec"].clusterIP ?? "", "spec.type": (service) => service["spec"].type ?? "" },
   nameProblems: dnsLabelProblems,
-  validate(service, old, warn, scope) {
-    const errors = serviceErrors(service, old);
-    if (errors.length === 0 && scope === undefined && warn !== undefined) for (const warning of serviceWarnings(service)) warn(warning);
-    return errors;
-  },
+  validate: serviceErrors,
+  warnings: serviceWarnings,
   columns: serviceColumns,
 };
 
